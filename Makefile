@@ -1,0 +1,43 @@
+# Two commands do everything: `make demo` and `make test`. `make bench` measures.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/.demo
+	$(BIN)/python examples/demo.py
+
+test: .venv/.dev lint
+	$(BIN)/python -m pytest
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv output
+
+# The stamps below are written only after an install has succeeded, and are newer than
+# pyproject.toml until that changes: a second run installs nothing.
+.venv/.python:
+	@$(PYTHON) -c 'import sys; ok = sys.version_info >= (3, 11); \
+	  ok or sys.stderr.write("spectralmirror needs Python 3.11 or newer, but $(PYTHON) is %d.%d: install a newer one and say `make PYTHON=python3.12 ...`.\n" % sys.version_info[:2]); \
+	  sys.exit(0 if ok else 1)'
+	@echo "Creating .venv"
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.demo: .venv/.python pyproject.toml
+	@echo "Installing spectralmirror into .venv"
+	@$(PIP) --editable '.[plot]'
+	@touch $@
+
+.venv/.dev: .venv/.python pyproject.toml
+	@echo "Installing spectralmirror with its development tools into .venv"
+	@$(PIP) --editable '.[dev]'
+	@touch $@ .venv/.demo

@@ -1,0 +1,8 @@
+"""Find the hidden linear classifiers behind binary labels."""
+
+from spectralmirror.moments import FeatureMoments
+from spectralmirror.subspace import PrincipalHessianDirections, SpectralMirror
+
+__version__ = "0.1.0.dev0"
+
+__all__ = ["FeatureMoments", "PrincipalHessianDirections", "SpectralMirror", "__version__"]

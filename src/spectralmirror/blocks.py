@@ -1,0 +1,75 @@
+"""Labelled rows, and their division into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectralmirror.arrays import AnyArray, Features
+
+__all__ = ["Rows"]
+
+
+#: Size of the blocks that are summed one by one, and of the pieces of them that stay in cache
+#: between two passes.
+BLOCK_BYTES = 6_000_000
+PIECE_BYTES = 3_000_000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in memory: features (an array or a CSR matrix), labels and weights.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+        float64 or float32.
+    y : ndarray of shape (n,)
+        One number a row, mostly a label of -1 or +1.
+    weight : ndarray of shape (n,) or None
+        None means that every row counts once.
+    """
+
+    X: Features
+    y: AnyArray
+    weight: AnyArray | None = None
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows that count: those whose weight is not 0."""
+        return len(self) if self.weight is None else int(np.count_nonzero(self.weight))
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights."""
+        return float(len(self) if self.weight is None else self.weight.sum(dtype=np.float64))
+
+    def weighted(self, values: AnyArray) -> AnyArray:
+        """One number a row times its weight, in the precision of the features."""
+        values = values.astype(self.X.dtype, copy=False)
+        return values if self.weight is None else values * self.weight
+
+    def __getitem__(self, index: slice) -> Rows:
+        weight = None if self.weight is None else self.weight[index]
+        return Rows(self.X[index], self.y[index], weight)
+
+    def blocks(self) -> Iterator[Rows]:
+        """Yield the rows in order, a block at a time, as views; one block where there are none.
+
+        A block has at least d rows, so that adding up d x d sums never costs more than they do.
+        """
+        return self._parts(BLOCK_BYTES, at_least=self.X.shape[1])
+
+    def pieces(self) -> Iterator[Rows]:
+        """Yield the rows in smaller parts, for kernels that pass over them twice."""
+        return self._parts(PIECE_BYTES, at_least=1)
+
+    def _parts(self, n_bytes: int, at_least: int) -> Iterator[Rows]:
+        size = max(n_bytes // (self.X.shape[1] * self.X.dtype.itemsize), at_least)
+        for start in range(0, max(len(self), 1), size):
+            yield self[start : start + size]

@@ -1,0 +1,175 @@
+"""Data whose hidden classifiers are known, for trials, tests and benchmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_random_state, column_or_1d
+
+from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.engines import one_blas_thread
+from spectralmirror.responses import Response, get_response
+from spectralmirror.validation import check_covariance, check_mean
+
+__all__ = ["MixtureTruth", "make_linear_classifier_mixture"]
+
+
+@dataclass(frozen=True)
+class MixtureTruth:
+    """What made the labels.
+
+    Attributes
+    ----------
+    profiles : ndarray of shape (k, n_features)
+        The normals u_l of the classifiers.
+    weights : ndarray of shape (k,)
+        The probabilities p_l.
+    components : ndarray of shape (n_samples,)
+        Which classifier made each label.
+    groups : ndarray of shape (n_samples,)
+        Rows of one group share their classifier.
+    response : Response
+        The function f.
+    """
+
+    profiles: Matrix
+    weights: Vector
+    components: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    response: Response
+
+    def expected_label(self, X: ArrayLike) -> Vector:
+        """E[y | x] = sum_l p_l (2 f(<u_l, x>) - 1) for every row of X, in [-1, 1]."""
+        scores = check_array(X, dtype=np.float64) @ self.profiles.T
+        return np.asarray(self.response.expected_label(scores) @ self.weights)
+
+
+def make_linear_classifier_mixture(
+    n_samples: int = 10_000,
+    n_features: int = 20,
+    n_components: int = 2,
+    *,
+    response: str | Response = "logistic",
+    profile_norm: float | None = 4.0,
+    profiles: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    covariance: ArrayLike | None = None,
+    group_size: int = 1,
+    random_state: Any = None,
+) -> tuple[Matrix, NDArray[np.int64], MixtureTruth]:
+    """Draw labels from a mixture of linear classifiers (the paper's eq. 2).
+
+    Features are x ~ N(mean, covariance). Every group of rows draws its component l with
+    probability p_l, and each of its rows the label y = +1 with probability f(<u_l, x>), else -1.
+    Over one row: P(y = +1 | x) = sum_l p_l f(<u_l, x>).
+
+    Parameters
+    ----------
+    n_samples : int, default=10_000
+        Number of rows n.
+    n_features : int, default=20
+        Number of features d; taken from `profiles` when these are given.
+    n_components : int, default=2
+        Number of classifiers k; taken from `profiles` when these are given.
+    response : {"logistic", "probit", "hard"} or Response, default="logistic"
+        The function f. "hard" is y = sign(<u_l, x>).
+    profile_norm : float or None, default=4.0
+        Length of the drawn profiles, whose directions are uniform. None draws u_l ~ N(0, I) and
+        keeps its length, as the paper does.
+    profiles : array-like of shape (k, n_features), default=None
+        The profiles u_l themselves, instead of drawn ones.
+    weights : array-like of shape (k,), default=None
+        The probabilities p_l. None draws them uniformly from the simplex.
+    mean : float or array-like of shape (n_features,), default=None
+        Mean of the features; None is 0.
+    covariance : array-like of shape (n_features, n_features) or (n_features,), default=None
+        Covariance of the features, or their variances; None is the identity.
+    group_size : int, default=1
+        So many rows in succession share one component.
+    random_state : int, RandomState instance or None, default=None
+        The same seed gives the same data, on any number of threads.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The features.
+    y : ndarray of shape (n_samples,)
+        The labels, -1 or +1.
+    truth : MixtureTruth
+        `profiles`, `weights`, `components`, `groups`, and `expected_label(X)`.
+
+    Examples
+    --------
+    >>> from spectralmirror.datasets import make_linear_classifier_mixture
+    >>> X, y, truth = make_linear_classifier_mixture(6, 3, group_size=2, random_state=0)
+    >>> X.shape, y.tolist(), truth.groups.tolist()
+    ((6, 3), [-1, 1, -1, 1, -1, 1], [0, 0, 1, 1, 2, 2])
+    """
+    f = get_response(response)
+    _require_count(n_samples=n_samples, group_size=group_size)
+    rng = check_random_state(random_state)
+    if profiles is None:
+        _require_count(n_features=n_features, n_components=n_components)
+        U = _draw_profiles(n_components, n_features, profile_norm, rng)
+    else:
+        U = check_array(profiles, dtype=np.float64, input_name="profiles")
+    k, d = U.shape
+    p = rng.dirichlet(np.ones(k)) if weights is None else _check_weights(weights, k)
+    mu = check_mean(0.0 if mean is None else mean, d)
+    root = _covariance_root(covariance, d)
+
+    n_groups = -(-n_samples // group_size)
+    groups = np.arange(n_samples) // group_size
+    components = rng.choice(k, size=n_groups, p=p)[groups]
+    X = rng.standard_normal((n_samples, d))
+    with one_blas_thread():  # how BLAS divides a product among threads can change its last bit
+        if root is not None:
+            X = X * root if root.ndim == 1 else X @ root.T
+        X += mu
+        scores = (X @ U.T)[np.arange(n_samples), components]
+    y = np.where(rng.uniform(size=n_samples) < f.f(scores), 1, -1)
+    return X, y, MixtureTruth(U, p, components, groups, f)
+
+
+def _require_count(**counts: int) -> None:
+    for name, value in counts.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+
+
+def _draw_profiles(k: int, d: int, norm: float | None, rng: np.random.RandomState) -> Matrix:
+    U = rng.standard_normal((k, d))
+    if norm is None:
+        return U
+    if not isinstance(norm, Real) or not 0 < norm < np.inf:
+        raise ValueError(f"profile_norm must be a positive number or None, got {norm!r}.")
+    return np.asarray(U * (norm / np.linalg.norm(U, axis=1, keepdims=True)))
+
+
+def _check_weights(weights: ArrayLike, k: int) -> Vector:
+    p: Vector = column_or_1d(weights).astype(np.float64)
+    if p.shape != (k,):
+        raise ValueError(f"weights must hold one number for each of {k} profiles, got {p.size}.")
+    if not (p >= 0).all() or not np.isclose(p.sum(), 1, atol=1e-6):
+        raise ValueError(f"weights must be 0 or more and sum to 1, got {p.tolist()}.")
+    return np.asarray(p / p.sum())
+
+
+def _covariance_root(covariance: ArrayLike | None, d: int) -> Matrix | None:
+    """Return a root of the covariance: Cholesky of a matrix, root of variances, None for I."""
+    if covariance is None:
+        return None
+    if np.shape(covariance) == (d,):
+        variances = np.asarray(covariance, dtype=np.float64)
+        if not ((variances > 0) & np.isfinite(variances)).all():
+            raise ValueError("covariance must hold positive, finite variances.")
+        return np.asarray(np.sqrt(variances))
+    try:
+        return np.asarray(np.linalg.cholesky(check_covariance(covariance, d)))
+    except np.linalg.LinAlgError:
+        raise ValueError("covariance must be positive definite.") from None

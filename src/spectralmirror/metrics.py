@@ -1,0 +1,137 @@
+"""How far an estimate is from the truth: subspaces, components and profiles."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import subspace_angles
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from spectralmirror.arrays import Matrix, Vector
+
+__all__ = ["component_error", "principal_angles", "profile_error", "subspace_error"]
+
+
+def principal_angles(A: ArrayLike, B: ArrayLike) -> Vector:
+    """Return the principal angles between the row spaces of A and B, largest first.
+
+    Small angles come from sines and large ones from cosines (Knyazev and Argentati 2002), so
+    that both ends are accurate to rounding. Rows need be neither orthogonal nor of unit length.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (k, n_features)
+        Vectors that span each subspace, one a row.
+
+    Returns
+    -------
+    ndarray of shape (min(rank A, rank B),)
+        Angles in radians.
+
+    Examples
+    --------
+    >>> from spectralmirror.metrics import principal_angles
+    >>> principal_angles([[1, 0, 0], [0, 1, 0]], [[2, 0, 0], [0, 1, 1]]).round(4)
+    array([0.7854, 0.    ])
+    """
+    A, B = _unit_rows(A, "A"), _unit_rows(B, "B")
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(
+            f"A and B must have the same number of columns, got {A.shape[1]} and {B.shape[1]}."
+        )
+    for matrix, name in ((A, "A"), (B, "B")):
+        if not matrix.any():
+            raise ValueError(f"{name} has only zero rows, which span nothing to measure.")
+    return np.asarray(subspace_angles(A.T, B.T))
+
+
+def subspace_error(A: ArrayLike, B: ArrayLike) -> float:
+    """Return the sine of the largest principal angle, sin d_P, between the row spaces of A and B.
+
+    0 when the spaces agree, 1 when some direction of one is orthogonal to the other. Where the
+    dimensions differ it is 0 when the smaller space lies inside the larger.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (k, n_features)
+        Vectors that span each subspace, one a row.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+    """
+    return float(np.sin(principal_angles(A, B)[0]))
+
+
+def component_error(true: ArrayLike, found: ArrayLike) -> float:
+    """Return the share of wrong assignments under the best one-to-one matching of names.
+
+    Which number a component carries means nothing, so the names are matched first (Hungarian
+    method on the contingency table). Either side may have more components than the other.
+
+    Parameters
+    ----------
+    true, found : array-like of shape (n_samples,)
+        The component of each row.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> from spectralmirror.metrics import component_error
+    >>> component_error([0, 0, 1, 1], ["b", "b", "a", "b"])
+    0.25
+    """
+    check_consistent_length(true, found)
+    table = contingency_matrix(column_or_1d(true), column_or_1d(found))
+    if not table.size:
+        raise ValueError("true and found are empty: there is no assignment to judge.")
+    agreed = table[linear_sum_assignment(table, maximize=True)].sum()
+    return float(1 - agreed / table.sum())
+
+
+def profile_error(true: ArrayLike, found: ArrayLike, *, scale_free: bool = False) -> float:
+    """Return the relative error of profiles under the best matching of components.
+
+    sqrt( min over permutations s of sum_l |u_l - v_s(l)|^2  /  sum_l |u_l|^2 ).
+
+    Parameters
+    ----------
+    true, found : array-like of shape (k, n_features)
+        The profiles u_l and their estimates v_l, one a row, in any order.
+    scale_free : bool, default=False
+        Compare directions only: every profile is brought to unit length first. For hard
+        labels, where norms are not identified.
+
+    Returns
+    -------
+    float
+        0 when all profiles agree.
+    """
+    U = check_array(true, dtype=np.float64, input_name="true")
+    V = check_array(found, dtype=np.float64, input_name="found")
+    if U.shape != V.shape:
+        raise ValueError(
+            f"true and found must have the same shape, got {U.shape} and {V.shape}: "
+            "as many profiles, over the same features."
+        )
+    if not U.any():
+        raise ValueError("true has only zero profiles, against which no relative error exists.")
+    if scale_free:
+        U, V = _unit_rows(U, "true"), _unit_rows(V, "found")
+    squares = np.square(U[:, None, :] - V[None, :, :]).sum(axis=2)
+    total = squares[linear_sum_assignment(squares)].sum()
+    return float(np.sqrt(total / np.square(U).sum()))
+
+
+def _unit_rows(A: ArrayLike, name: str) -> Matrix:
+    """Rows scaled to unit length, zero rows kept; free of overflow and underflow."""
+    rows = check_array(A, dtype=np.float64, input_name=name)
+    return np.asarray(normalize(normalize(rows, norm="max")))

@@ -1,0 +1,97 @@
+"""The mirror: its direction r, the mirrored labels Z and their sums (Algorithm 1, lines 3 to 5)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from spectralmirror.arrays import AnyArray, Features, Vector
+from spectralmirror.blocks import Rows
+from spectralmirror.engines import reduce
+from spectralmirror.kernels import far_origin, linear_sums, shifted
+from spectralmirror.moments import SignedMoments
+from spectralmirror.whitening import Whitening
+
+__all__ = ["MirroredOperator", "label_cross", "mirrored_labels", "mirrored_moments"]
+
+
+def label_cross(rows: Rows, whitening: Whitening) -> Vector:
+    """Return sum_i w_i y_i (x_i - mu) / sum_i w_i in one pass, the mean being known."""
+    origin = _origin(rows, whitening)
+
+    def of(block: Rows) -> Vector:
+        labels = block.weighted(block.y)
+        sums = linear_sums(block.X, labels[None, :], origin)[0]
+        return np.append(sums, labels.sum(dtype=np.float64))
+
+    sums = reduce(rows, of)
+    centred: Vector = sums[:-1] - sums[-1] * _step(whitening, origin)
+    return centred / rows.total_weight
+
+
+def mirrored_labels(X: Features, y: AnyArray, direction: Vector) -> AnyArray:
+    """Z_i = Y_i sgn<r, X_i>, the features not centred (line 4)."""
+    return np.asarray(y * np.sign(X.dot(direction.astype(X.dtype))))
+
+
+def mirrored_moments(rows: Rows, direction: Vector, whitening: Whitening) -> SignedMoments:
+    """Sum the features under their mirrored labels: lines 4 and 5 in one pass."""
+    return reduce(
+        rows, partial(_mirror_block, direction=direction, origin=_origin(rows, whitening))
+    )
+
+
+def _mirror_block(rows: Rows, direction: Vector, origin: AnyArray | None) -> SignedMoments:
+    return SignedMoments.of(rows, _mirror(rows, direction, origin), origin)
+
+
+def _mirror(rows: Rows, direction: Vector, origin: AnyArray | None) -> AnyArray:
+    # Single precision does not resolve <r, x> where the features lie far from 0.
+    X = rows.X if origin is None else rows.X.astype(np.float64)
+    return mirrored_labels(X, rows.y, direction)
+
+
+def _origin(rows: Rows, whitening: Whitening) -> AnyArray | None:
+    return far_origin(whitening.mean, whitening.scale, rows.X.dtype)
+
+
+def _step(whitening: Whitening, origin: AnyArray | None) -> Vector:
+    return whitening.mean if origin is None else whitening.mean - origin.astype(np.float64)
+
+
+class MirroredOperator:
+    """v -> Q v without Q: n d operations each, where forming Q takes n d^2.
+
+    Q v = sum_i w_i Z_i W_i <W_i, v> / sum_i w_i, with W_i the whitened features.
+    """
+
+    def __init__(self, rows: Rows, direction: Vector, whitening: Whitening):
+        self.whitening = whitening
+        self.origin = _origin(rows, whitening)
+        z = np.concatenate([_mirror(block, direction, self.origin) for block in rows.blocks()])
+        self.rows = Rows(rows.X, rows.weighted(z))
+        self.weight = rows.total_weight
+        #: sum_i w_i Z_i / sum_i w_i, where the bulk of the spectrum lies
+        self.mean_weight = float(self.rows.y.sum(dtype=np.float64) / self.weight)
+
+    def __call__(self, v: Vector) -> Vector:
+        """Apply Q to a whitened vector."""
+        g = self.whitening.direction(v)
+        step = _step(self.whitening, self.origin)
+        offset = self.rows.X.dtype.type(step @ g)
+        g = g.astype(self.rows.X.dtype)
+
+        def of(block: Rows) -> Vector:
+            sums = np.zeros(len(g) + 1)
+            for piece in block.pieces():
+                part = shifted(piece.X, self.origin)
+                t = part.dot(g)  # for vectors much faster than @, and sparse rows have it too
+                t -= offset
+                t *= piece.y
+                sums[:-1] += part.T.dot(t)
+                sums[-1] += t.sum(dtype=np.float64)
+            return sums
+
+        sums = reduce(self.rows, of)
+        return self.whitening.whiten_sum(sums[:-1] - sums[-1] * step) / self.weight

@@ -1,0 +1,428 @@
+"""The span of the hidden classifiers: SpectralMirror, and principal Hessian directions."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from spectralmirror.algorithm1 import KnownFeatures, Request, algorithm1
+from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.blocks import Rows
+from spectralmirror.engines import reduce, small_matrices
+from spectralmirror.kernels import far_origin
+from spectralmirror.moments import FeatureMoments, LabelledMoments, SignedMoments
+from spectralmirror.spectrum import dense_spectrum
+from spectralmirror.validation import (
+    FLOATS,
+    check_covariance,
+    check_finite,
+    check_mean,
+    check_rows,
+    named_columns,
+)
+from spectralmirror.whitening import Whitening
+
+__all__ = ["PrincipalHessianDirections", "SpectralMirror"]
+
+#: From this many features on, Lanczos beats forming Q where mean and covariance are known.
+LANCZOS_FROM = 500
+
+
+class _SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Projection onto a subspace that binary labels reveal."""
+
+    components_: Matrix
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Project the rows onto the subspace.
+
+        The features are not centred: a classifier sees <u, x>, and so does its projection.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Coordinates <b_j, x> along the orthonormal rows b_j of `components_`.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return np.asarray(X @ self.components_.T.astype(X.dtype))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Return the rows, at least as many features as components."""
+        rows, self.classes_ = check_rows(self, X, y, sample_weight)
+        k: Any = self.n_components
+        d = rows.X.shape[1]
+        if k != "auto" and k > d:
+            raise ValueError(
+                f"n_components={k} must not exceed the number of features, n_features={d}."
+            )
+        return rows
+
+
+class SpectralMirror(_SubspaceTransformer):
+    """The subspace spanned by the profiles of a mixture of linear classifiers.
+
+    Labels y of -1 or +1 come from P(y = +1 | x) = sum_l p_l f(<u_l, x>), and which of the k
+    classifiers made a label is unknown. SpectralMirror (Sun, Ioannidis and Montanari, Algorithm
+    1) finds U = span(u_1, ..., u_k) for Gaussian features, whatever the response f:
+
+    1. mean mu and covariance Sigma of the features, from the first half of the rows;
+    2. the mirror direction r = mean of y Sigma^-1 (x - mu), over the same rows;
+    3. mirrored labels Z = y sgn<r, x> in the second half of the rows;
+    4. Q = mean of Z W W' over these, where W = Sigma^(-1/2) (x - mu);
+    5. the k eigenvectors w of Q whose eigenvalues lie furthest from their median;
+    6. U-hat = span of the Sigma^(-1/2) w.
+
+    The rows are read once, in blocks; time grows as n d^2.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default=2
+        Dimension k of the subspace. "auto" counts the eigenvalues that stand out of the bulk;
+        where none does, the subspace is that of the mirror direction, with a warning if this too
+        is no longer than noise.
+    method : {"paper"}, default="paper"
+        "paper" is Algorithm 1 to the letter. It divides the rows into halves in the order in
+        which they come: shuffle rows that are sorted.
+    mean : float or array-like of shape (n_features,), default=None
+        Mean of the features, where it is known.
+    covariance : array-like of shape (n_features, n_features), default=None
+        Covariance of the features, where it is known. With mean and covariance both known all
+        rows serve for r and for Q, and from 500 features on Q is never formed.
+    moments : FeatureMoments, default=None
+        Mean and covariance as summed once by ``FeatureMoments.from_rows(X)``, for features that
+        serve many label vectors. In place of `mean` and `covariance`.
+    include_mirror_direction : bool, default=False
+        Take r-hat as one of the k directions, and look for the other k - 1 in its (whitened)
+        complement. The theorem promises only these k - 1 (the remark after Theorem 1).
+    false_positive_rate : float, default=0.01
+        With ``n_components="auto"``: the probability that an eigenvalue of pure noise counts,
+        for Gaussian features.
+    eigen_solver : {"auto", "dense", "lanczos"}, default="auto"
+        "dense" forms Q. "lanczos", for known mean and covariance, only multiplies with it, and
+        takes the mean of Z as the centre of the bulk, which the median of the eigenvalues tends
+        to. "auto" is "lanczos" where mean and covariance are known and n_features >= 500.
+    tol : float, default=0.1
+        Accuracy of Lanczos: it stops when its eigenpairs are those of a matrix that differs from
+        Q by so small a share of the sampling error of Q, 2 sqrt(d / n). Where the eigenvalues
+        stand out it is far more exact by then; where they do not, more would be spent on noise.
+    random_state : int, RandomState instance or None, default=None
+        For the noise that "auto" draws, and for the first Lanczos vector.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Orthonormal rows that span U-hat, in the units of X.
+    mirror_direction_ : ndarray of shape (n_features,)
+        r-hat.
+    eigenvalues_ : ndarray
+        Eigenvalues of Q, furthest from the bulk first: all of them from the dense solver, those
+        that were asked for from Lanczos. With `include_mirror_direction`, those of Q inside the
+        complement of r-hat.
+    bulk_ : float
+        The median of the eigenvalues, or the centre that stands in for it.
+    n_components_ : int
+        Dimension of the subspace.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the features that was used.
+    classes_ : ndarray of shape (2,)
+        The labels that stand for -1 and +1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has string column names.
+
+    See Also
+    --------
+    PrincipalHessianDirections : The method without a mirror, blind at mean 0.
+
+    Examples
+    --------
+    >>> from spectralmirror import SpectralMirror
+    >>> from spectralmirror.datasets import make_linear_classifier_mixture
+    >>> from spectralmirror.metrics import subspace_error
+    >>> X, y, truth = make_linear_classifier_mixture(50_000, 10, random_state=0)
+    >>> mirror = SpectralMirror(n_components=2).fit(X, y)
+    >>> mirror.transform(X).shape
+    (50000, 2)
+    >>> subspace_error(mirror.components_, truth.profiles) < 0.2
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "method": [StrOptions({"paper"})],
+        "mean": ["array-like", Real, None],
+        "covariance": ["array-like", None],
+        "moments": [FeatureMoments, None],
+        "include_mirror_direction": ["boolean"],
+        "false_positive_rate": [Interval(Real, 0, 1, closed="neither")],
+        "eigen_solver": [StrOptions({"auto", "dense", "lanczos"})],
+        "tol": [Interval(Real, 0, 1, closed="both")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str = 2,
+        *,
+        method: str = "paper",
+        mean: ArrayLike | None = None,
+        covariance: ArrayLike | None = None,
+        moments: FeatureMoments | None = None,
+        include_mirror_direction: bool = False,
+        false_positive_rate: float = 0.01,
+        eigen_solver: str = "auto",
+        tol: float = 0.1,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.method = method
+        self.mean = mean
+        self.covariance = covariance
+        self.moments = moments
+        self.include_mirror_direction = include_mirror_direction
+        self.false_positive_rate = false_positive_rate
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the subspace.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The features.
+        y : array-like of shape (n_samples,)
+            Labels of two classes, of any kind.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts. A row of weight 0 is absent: the halves are halves of the
+            rows that remain.
+
+        Returns
+        -------
+        self : SpectralMirror
+            The fitted transformer.
+        """
+        rows = self._check_rows(X, y, sample_weight)
+        d = rows.X.shape[1]
+        with named_columns(self), small_matrices(d):
+            known = self._known_features(rows)
+            request = Request(
+                None if self.n_components == "auto" else int(self.n_components),
+                self.include_mirror_direction,
+                self.false_positive_rate,
+                self._use_lanczos(known, d),
+                self.tol,
+                check_random_state(self.random_state),
+            )
+            outcome = algorithm1(rows, known, request)
+        if outcome.blind and self.n_components == "auto":
+            warnings.warn(
+                "No eigenvalue stands out and the mirror direction is no longer than noise: the "
+                "labels do not depend on X, or not so that this many rows could show it.",
+                UserWarning,
+                stacklevel=3,
+            )
+        self.components_ = _orthonormal_rows(outcome.basis)
+        self.mirror_direction_ = outcome.direction
+        self.eigenvalues_, self.bulk_ = outcome.spectrum.eigenvalues, outcome.spectrum.bulk
+        self.n_components_ = len(self.components_)
+        self.mean_ = outcome.mean
+        return self
+
+    def _known_features(self, rows: Rows) -> KnownFeatures | Whitening:
+        d = rows.X.shape[1]
+        if self.moments is not None:
+            if self.mean is not None or self.covariance is not None:
+                raise ValueError("moments already hold a mean and a covariance: pass one or other.")
+            if len(self.moments.mean) != d:
+                raise ValueError(
+                    f"moments are of {len(self.moments.mean)} features, but X has {d}."
+                )
+            return self.moments.whitening
+        mean = None if self.mean is None else check_mean(self.mean, d)
+        covariance = None if self.covariance is None else check_covariance(self.covariance, d)
+        if mean is not None and covariance is not None:
+            return Whitening.known(mean, covariance)
+        if covariance is None:
+            _require_rows(rows, 2 * (d + 1), "estimates the covariance from the first half")
+        return KnownFeatures(mean, covariance)
+
+    def _use_lanczos(self, known: KnownFeatures | Whitening, d: int) -> bool:
+        if self.eigen_solver == "auto":
+            return isinstance(known, Whitening) and d >= LANCZOS_FROM
+        if self.eigen_solver == "lanczos" and not isinstance(known, Whitening):
+            raise ValueError(
+                "eigen_solver='lanczos' needs mean and covariance, or moments: without them the "
+                "d x d covariance is summed anyway, and eigen_solver='dense' is faster."
+            )
+        if self.eigen_solver == "lanczos" and self.n_components == "auto":
+            raise ValueError(
+                "eigen_solver='lanczos' finds as many eigenvalues as it is asked for: give "
+                "n_components, or count them with eigen_solver='dense'."
+            )
+        return self.eigen_solver == "lanczos"
+
+
+class PrincipalHessianDirections(_SubspaceTransformer):
+    """Principal Hessian directions (Li 1992), SpectralMirror without the mirror.
+
+    H = mean of e W W', with W the whitened features and e the centred labels or their residuals
+    from a linear regression; the k eigenvectors with the largest |eigenvalue| are kept. For a
+    mixture of linear classifiers with features of mean 0, E[H] = 0 and the method sees nothing
+    (the paper's appendix); where the mean is not 0 it sees something.
+
+    The rows are read twice, in blocks.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension k of the subspace.
+    target : {"labels", "residuals"}, default="labels"
+        What weighs the rows: the labels less their mean, or what a linear regression on X leaves
+        of them.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal rows that span the subspace, in the units of X.
+    eigenvalues_ : ndarray of shape (n_features,)
+        Eigenvalues of H, the largest in magnitude first.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the features.
+    classes_ : ndarray of shape (2,)
+        The labels that stand for -1 and +1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has string column names.
+
+    References
+    ----------
+    K.-C. Li (1992), "On principal Hessian directions for data visualization and dimension
+    reduction: another application of Stein's lemma", JASA 87.
+
+    Examples
+    --------
+    >>> from spectralmirror import PrincipalHessianDirections
+    >>> from spectralmirror.datasets import make_linear_classifier_mixture
+    >>> X, y, truth = make_linear_classifier_mixture(5000, 10, mean=1.0, random_state=0)
+    >>> PrincipalHessianDirections(n_components=2).fit_transform(X, y).shape
+    (5000, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "target": [StrOptions({"labels", "residuals"})],
+    }
+
+    def __init__(self, n_components: int = 2, *, target: str = "labels"):
+        self.n_components = n_components
+        self.target = target
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the subspace.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The features.
+        y : array-like of shape (n_samples,)
+            Labels of two classes, of any kind.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self : PrincipalHessianDirections
+            The fitted transformer.
+        """
+        rows = self._check_rows(X, y, sample_weight)
+        d = rows.X.shape[1]
+        _require_rows(rows, d + 1, "estimates the covariance")
+        with named_columns(self), small_matrices(d):
+            labelled = reduce(rows, LabelledMoments.of)
+            moments = labelled.features
+            check_finite(rows, moments.mean)
+            whitening = moments.whitening
+            slope = np.zeros_like(moments.mean)
+            if self.target == "residuals":
+                slope = whitening.solve(labelled.cross / moments.weight)
+            intercept = labelled.label_sum / moments.weight - float(moments.mean @ slope)
+            origin = far_origin(moments.mean, whitening.scale, rows.X.dtype)
+            hessian = reduce(
+                rows, partial(_hessian_block, slope=slope, intercept=intercept, origin=origin)
+            )
+            check_finite(rows, hessian.first)
+            H = whitening.whiten_matrix(hessian.about(moments.mean))
+            spectrum = dense_spectrum(H, bulk=0.0)
+            basis = whitening.direction(spectrum.vectors[:, : self.n_components]).T
+        self.components_ = _orthonormal_rows(basis)
+        self.eigenvalues_ = spectrum.eigenvalues
+        self.mean_ = moments.mean
+        return self
+
+
+def _hessian_block(rows: Rows, slope: Vector, intercept: float, origin: Any) -> SignedMoments:
+    """Sum the features of a block under e = y - intercept - <slope, x>."""
+    X = rows.X if origin is None else rows.X.astype(np.float64)
+    return SignedMoments.of(rows, rows.y - intercept - X.dot(slope), origin)
+
+
+def _require_rows(rows: Rows, needed: int, why: str) -> None:
+    if rows.n_present < needed:
+        raise ValueError(
+            f"The method {why} of the rows and needs at least {needed} of them for "
+            f"{rows.X.shape[1]} features, but got n_samples = {rows.n_present}: pass more rows, "
+            "fewer features, or a known mean and covariance."
+        )
+
+
+def _orthonormal_rows(vectors: Matrix) -> Matrix:
+    """Orthonormalise the rows, twice for safety, the largest entry of each being positive.
+
+    Gram-Schmidt only adds multiples of rows, so that columns of very different units each keep
+    their own precision, which a Householder QR would not grant.
+    """
+    basis = vectors / np.abs(vectors).max(axis=1, keepdims=True)
+    for i in range(len(basis)):
+        for _ in range(2):
+            basis[i] -= (basis[:i] @ basis[i]) @ basis[:i]
+            basis[i] /= np.linalg.norm(basis[i])
+    largest = np.abs(basis).argmax(axis=1)
+    return np.asarray(basis * np.sign(basis[np.arange(len(basis)), largest])[:, None])

@@ -1,0 +1,203 @@
+"""What users pass, turned into rows; what cannot be, into one clear sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
+
+from spectralmirror.blocks import Rows
+
+__all__ = [
+    "ColumnError",
+    "check_covariance",
+    "check_finite",
+    "check_mean",
+    "check_rows",
+    "check_weights",
+    "named_columns",
+]
+
+FLOATS = [np.float64, np.float32]
+
+
+class ColumnError(ValueError):
+    """Something is wrong with columns of X; `describe` names them as the user does."""
+
+    def __init__(self, message: str, columns: NDArray[np.intp]):
+        super().__init__(message, columns)
+        self.message, self.columns = message, columns
+
+    def __str__(self) -> str:
+        return self.describe(None)
+
+    def describe(self, names: Sequence[str] | None) -> str:
+        """Return the message with the columns by name, or by number where they have none."""
+        shown = [str(j) if names is None else repr(str(names[j])) for j in self.columns[:10]]
+        more = "" if len(self.columns) <= 10 else f" and {len(self.columns) - 10} more"
+        plural = "s" if len(self.columns) > 1 else ""
+        return self.message.format(columns=f"column{plural} {', '.join(shown)}{more}")
+
+
+@contextmanager
+def named_columns(estimator: Any) -> Iterator[None]:
+    """Let errors about columns speak of them by the names that the estimator has seen."""
+    try:
+        yield
+    except ColumnError as error:
+        raise ValueError(error.describe(getattr(estimator, "feature_names_in_", None))) from None
+
+
+def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray[Any]]:
+    """Return rows with labels -1 and +1, and the two classes they stand for.
+
+    Values are not looked at here: that would cost a pass over the rows, and what is not finite
+    shows in the first sums (:func:`check_finite`).
+    """
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
+            "call fit(X, y) with one binary label for each row."
+        )
+    if hasattr(X, "__len__") or hasattr(X, "shape"):
+        n, n_labels = _num_samples(X), _num_samples(y)
+        if n != n_labels:
+            raise ValueError(
+                f"X has {n} rows but y has {n_labels} labels: pass exactly one label for each row."
+            )
+    try:
+        X, y = validate_data(
+            estimator, X, y, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False
+        )
+    except ValueError as error:
+        _explain_text(X, error)
+        raise
+    weight = None if sample_weight is None else check_weights(sample_weight, len(y), X.dtype)
+    labels, classes = _encode(y, weight)
+    return Rows(X, labels.astype(X.dtype), weight), classes
+
+
+def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
+    """Return one finite weight of 0 or more a row, not all of them 0."""
+    try:
+        weight = np.asarray(sample_weight, dtype=dtype)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold numbers, one for each row.") from None
+    if weight.ndim == 0:
+        weight = np.full(n, weight)
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight must hold one number for each of {n} rows, got shape {weight.shape}."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"sample_weight must be finite and not negative, but is {weight[row]} in row {row}: "
+            "use 0 to leave a row out."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is 0 in every row: nothing is left to fit.")
+    return weight
+
+
+def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return labels of -1 and +1; a class whose rows all weigh 0 is absent."""
+    y = column_or_1d(y)
+    try:
+        classes = np.unique(y if weight is None else y[weight > 0])
+    except TypeError:
+        raise ValueError(
+            "y mixes values that cannot be compared (such as text and missing values): "
+            "use two labels of one kind."
+        ) from None
+    if len(classes) == 2:
+        return np.where(y == classes[1], 1, -1), classes
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class, {classes[0]!r}: classifiers need labels of two classes."
+        )
+    shown = ", ".join(repr(value) for value in classes[:3].tolist())
+    raise ValueError(
+        f"Only binary labels are supported, but y has {len(classes)} different values "
+        f"({shown}{', ...' if len(classes) > 3 else ''}): keep or merge them into two classes."
+    )
+
+
+def _explain_text(X: Any, error: ValueError) -> None:
+    """Raise a sentence that names the first column of X that does not hold numbers, if any."""
+    if sparse.issparse(X) or not hasattr(X, "shape") or len(X.shape) != 2:
+        return
+    columns = getattr(X, "columns", range(X.shape[1]))
+    for j, name in enumerate(columns):
+        column = X.iloc[:, j] if hasattr(X, "iloc") else np.asarray(X)[:, j]
+        if np.asarray(column).dtype.kind == "c":
+            return
+        try:
+            np.asarray(column, dtype=np.float64)
+        except (TypeError, ValueError):
+            value = next(v for v in column if not _is_number(v))
+            raise ValueError(
+                f"X must hold numbers, but column {name!r} holds {value!r}: encode it first "
+                "(for example with sklearn.preprocessing.OneHotEncoder) or leave it out."
+            ) from error
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def check_finite(rows: Rows, sums: NDArray[Any]) -> None:
+    """Raise where sums over the rows show that some value is not finite."""
+    if np.isfinite(sums).all():
+        return
+    for block in rows.blocks():
+        X = block.X.toarray() if sparse.issparse(block.X) else block.X
+        finite = np.isfinite(X)
+        if not finite.all():
+            first = np.flatnonzero(~finite.all(axis=0))[:1]
+            what = "NaN" if np.isnan(X[:, first]).any() else "infinity"
+            raise ColumnError(
+                f"Input X contains {what} in {{columns}}: remove or impute such values "
+                "first (for example with sklearn.impute.SimpleImputer).",
+                first,
+            )
+    raise ValueError(
+        f"X has values too large for sums in {rows.X.dtype}: rescale the columns first "
+        "(for example with sklearn.preprocessing.StandardScaler)."
+    )
+
+
+def check_mean(mean: ArrayLike, d: int) -> NDArray[np.float64]:
+    """Return a known mean of the features."""
+    mu = np.asarray(mean, dtype=np.float64)
+    if mu.shape not in ((), (d,)) or not np.isfinite(mu).all():
+        raise ValueError(
+            f"mean must be a finite number or hold one for each of {d} features, "
+            f"got an array of shape {mu.shape}."
+        )
+    return np.broadcast_to(mu, (d,)).copy()
+
+
+def check_covariance(covariance: ArrayLike, d: int) -> NDArray[np.float64]:
+    """Return a known covariance: symmetric, of shape (d, d), with positive variances."""
+    sigma = np.asarray(covariance, dtype=np.float64)
+    if sigma.shape != (d, d):
+        raise ValueError(f"covariance must have shape ({d}, {d}), got {sigma.shape}.")
+    if not np.isfinite(sigma).all() or (np.diagonal(sigma) <= 0).any():
+        raise ValueError("covariance must be finite, with positive variances on its diagonal.")
+    if np.array_equal(sigma, sigma.T):
+        return sigma
+    scale = np.sqrt(np.diagonal(sigma))
+    if np.abs((sigma - sigma.T) / scale[:, None] / scale).max() > 1e-8:
+        raise ValueError("covariance must be symmetric: pass (covariance + covariance.T) / 2.")
+    return (sigma + sigma.T) / 2
