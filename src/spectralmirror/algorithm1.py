@@ -71,15 +71,15 @@ class Outcome:
         Eigenvalues of Q, inside the complement of r-hat where r-hat was taken first.
     mean : ndarray of shape (d,)
         mu-hat.
-    blind : bool
-        Whether eigenvalues were counted, none stood out, and r-hat is no longer than noise.
+    status : str or None
+        What the user should know of the outcome and do about it, None where all is well.
     """
 
     basis: Matrix
     direction: Vector
     spectrum: Spectrum
     mean: Vector
-    blind: bool
+    status: str | None
 
 
 def algorithm1(rows: Rows, known: KnownFeatures | Whitening, request: Request) -> Outcome:
@@ -96,7 +96,7 @@ def algorithm1(rows: Rows, known: KnownFeatures | Whitening, request: Request) -
     else:
         first, second = halves(rows)
         labelled = reduce(first, LabelledMoments.of)
-        check_finite(first, labelled.features.mean)
+        check_finite(first, labelled.features.mean, np.diagonal(labelled.features.scatter))
         whitening = estimate_whitening(labelled, known, second.n_present / first.n_present)
         covariance_rows = first.n_present - 1 if known.covariance is None else np.inf
         cross = labelled.cross_about(whitening.mean) / labelled.features.weight
@@ -105,28 +105,30 @@ def algorithm1(rows: Rows, known: KnownFeatures | Whitening, request: Request) -
     direction, axis = whitening.solve(cross), whitening.whiten_sum(cross)
 
     # Lines 4 to 7: mirrored labels, Q, and its eigenvalues in the order of their distance
-    beside = axis if request.include_mirror_direction else None
+    beside = axis if request.include_mirror_direction and axis.any() else None
     spectrum, k = None, request.n_components
     if request.lanczos and k is not None:
         spectrum = lanczos_outliers(second, direction, whitening, beside, request)
     if spectrum is None:
         mirrored = mirrored_moments(second, direction, whitening)
-        check_finite(second, np.append(mirrored.first, mirrored.masses))
+        check_finite(second, mirrored.masses, mirrored.first, np.diagonal(mirrored.second))
         Q = whitening.whiten_matrix(mirrored.about(whitening.mean))
         spectrum = dense_spectrum(Q) if beside is None else spectrum_beside(beside, Q)
         if k is None:
             k = count_outliers(spectrum, mirrored, covariance_rows, request)
-            k += request.include_mirror_direction
+            k += beside is not None
+    assert k is not None
 
     # Line 8: the span, in the units of x. Where no eigenvalue stands out, r-hat is left.
-    assert k is not None
     vectors = spectrum.vectors[:, :k]
-    if beside is not None or k == 0:
+    if beside is not None or (k == 0 and axis.any()):
         vectors = np.column_stack([axis, vectors[:, : max(k - 1, 0)]])
-    n_outliers = k - request.include_mirror_direction
-    blind = n_outliers == 0 and is_noise(axis, first.n_present, request.false_positive_rate)
+    elif k == 0:
+        vectors = spectrum.vectors[:, :1]
     basis = whitening.direction(vectors).T
-    return Outcome(basis, direction, spectrum, whitening.mean, blind)
+    n_outliers = None if request.n_components else k - (beside is not None)
+    status = describe(axis, n_outliers, first.n_present, request.false_positive_rate)
+    return Outcome(basis, direction, spectrum, whitening.mean, status)
 
 
 def halves(rows: Rows) -> tuple[Rows, Rows]:
@@ -146,10 +148,10 @@ def estimate_whitening(
     """
     moments = labelled.features
     mean = moments.mean if known.mean is None else known.mean
-    covariance = known.covariance
-    if covariance is None:
-        step = moments.mean - mean
-        covariance = (moments.covariance + np.outer(step, step)) / second_to_first
+    if known.covariance is not None:
+        return Whitening.known(mean, known.covariance)
+    step = moments.mean - mean
+    covariance = (moments.covariance + np.outer(step, step)) / second_to_first
     return Whitening.of(mean, covariance, moments.precision)
 
 
@@ -201,9 +203,20 @@ def count_outliers(
     return int((spectrum.deviations > edge).sum())
 
 
-def is_noise(axis: Vector, n_rows: int, rate: float) -> bool:
-    """Return whether the whitened mirror direction is as short as that of random labels.
+def describe(axis: Vector, n_outliers: int | None, n_rows: int, rate: float) -> str | None:
+    """Return what is wrong with a mirror direction, given as a whitened vector, if anything is.
 
-    n |axis|^2 is then at most chi-squared with d degrees of freedom, for labels of any balance.
+    Without any dependence of y on x, n |axis|^2 is at most chi-squared with d degrees of freedom,
+    for labels of any balance.
     """
-    return bool(n_rows * (axis @ axis) < chi2.isf(rate, len(axis)))
+    if not axis.any():
+        return (
+            "The labels do not vary in the first half of the rows, so there is no mirror: "
+            "method='paper' divides the rows in their order, shuffle rows that are sorted."
+        )
+    if n_outliers == 0 and n_rows * (axis @ axis) < chi2.isf(rate, len(axis)):
+        return (
+            "No eigenvalue stands out and the mirror direction is no longer than noise: the "
+            "labels do not depend on X, or not so that this many rows could show it."
+        )
+    return None

@@ -14,8 +14,10 @@ __all__ = ["Rows"]
 
 #: Size of the blocks that are summed one by one, and of the pieces of them that stay in cache
 #: between two passes.
-BLOCK_BYTES = 6_000_000
-PIECE_BYTES = 3_000_000
+BLOCK_BYTES = 4_000_000
+PIECE_BYTES = 2_000_000
+#: Longer sums would be less exact in single precision, and could not be shared among threads.
+MOST_ROWS = 16_384
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Rows:
         return self._parts(PIECE_BYTES, at_least=1)
 
     def _parts(self, n_bytes: int, at_least: int) -> Iterator[Rows]:
-        size = max(n_bytes // (self.X.shape[1] * self.X.dtype.itemsize), at_least)
+        row_bytes = self.X.shape[1] * self.X.dtype.itemsize
+        size = max(min(n_bytes // row_bytes, MOST_ROWS), at_least)
         for start in range(0, max(len(self), 1), size):
             yield self[start : start + size]

@@ -108,7 +108,7 @@ def make_linear_classifier_mixture(
     >>> from spectralmirror.datasets import make_linear_classifier_mixture
     >>> X, y, truth = make_linear_classifier_mixture(6, 3, group_size=2, random_state=0)
     >>> X.shape, y.tolist(), truth.groups.tolist()
-    ((6, 3), [-1, 1, -1, 1, -1, 1], [0, 0, 1, 1, 2, 2])
+    ((6, 3), [1, -1, 1, -1, -1, 1], [0, 0, 1, 1, 2, 2])
     """
     f = get_response(response)
     _require_count(n_samples=n_samples, group_size=group_size)
@@ -121,13 +121,13 @@ def make_linear_classifier_mixture(
     k, d = U.shape
     p = rng.dirichlet(np.ones(k)) if weights is None else _check_weights(weights, k)
     mu = check_mean(0.0 if mean is None else mean, d)
-    root = _covariance_root(covariance, d)
 
     n_groups = -(-n_samples // group_size)
     groups = np.arange(n_samples) // group_size
     components = rng.choice(k, size=n_groups, p=p)[groups]
     X = rng.standard_normal((n_samples, d))
-    with one_blas_thread():  # how BLAS divides a product among threads can change its last bit
+    with one_blas_thread():  # how BLAS divides its work among threads can change the last bit
+        root = _covariance_root(covariance, d)
         if root is not None:
             X = X * root if root.ndim == 1 else X @ root.T
         X += mu

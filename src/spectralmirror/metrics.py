@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import subspace_angles
+from scipy.linalg import orth, svdvals
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import normalize
@@ -18,8 +18,9 @@ __all__ = ["component_error", "principal_angles", "profile_error", "subspace_err
 def principal_angles(A: ArrayLike, B: ArrayLike) -> Vector:
     """Return the principal angles between the row spaces of A and B, largest first.
 
-    Small angles come from sines and large ones from cosines (Knyazev and Argentati 2002), so
-    that both ends are accurate to rounding. Rows need be neither orthogonal nor of unit length.
+    Each angle comes from its sine and its cosine together (both are singular values, as in
+    Knyazev and Argentati 2002), so that it is accurate to rounding near 0 and near pi/2 alike.
+    Rows need be neither orthogonal nor of unit length.
 
     Parameters
     ----------
@@ -45,7 +46,11 @@ def principal_angles(A: ArrayLike, B: ArrayLike) -> Vector:
     for matrix, name in ((A, "A"), (B, "B")):
         if not matrix.any():
             raise ValueError(f"{name} has only zero rows, which span nothing to measure.")
-    return np.asarray(subspace_angles(A.T, B.T))
+    larger, smaller = sorted((orth(A.T), orth(B.T)), key=lambda basis: -basis.shape[1])
+    inside = larger.T @ smaller
+    cosines = svdvals(inside)[::-1]
+    sines = svdvals(smaller - larger @ inside)
+    return np.asarray(np.arctan2(sines, cosines))
 
 
 def subspace_error(A: ArrayLike, B: ArrayLike) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from spectralmirror.arrays import Matrix, Vector
@@ -120,33 +120,26 @@ def null_deviation(
     """
     size = min(d, NULL_SIZE)
     shrink = size / d
-    draws = [
-        _null_draw(size, effective_rows * shrink, masses, covariance_rows * shrink, rng)
-        for _ in range(N_NULL_SPECTRA)
-    ]
-    exceeded = max(int(rate * (N_NULL_SPECTRA + 1)), 1)
-    return float(np.sort(draws)[-exceeded])
-
-
-def _null_draw(
-    d: int, rows: Vector, masses: Vector, covariance_rows: float, rng: np.random.RandomState
-) -> float:
-    Q = np.zeros((d, d))
-    for sign, n, mass in zip((1, -1), rows, masses, strict=True):
+    Q = np.zeros((N_NULL_SPECTRA, size, size))
+    for sign, n, mass in zip((1, -1), effective_rows * shrink, masses, strict=True):
         if n > 0:
-            root = _wishart_root(n, d, rng)
-            Q += sign * mass / n * (root @ root.T)
+            root = _wishart_roots(n, size, rng)
+            Q += sign * mass / n * (root @ root.mT)
     if np.isfinite(covariance_rows):
-        root = _wishart_root(covariance_rows, d, rng) / np.sqrt(covariance_rows)
-        Q = solve_triangular(root, solve_triangular(root, Q, lower=True).T, lower=True)
+        n = covariance_rows * shrink
+        root = _wishart_roots(n, size, rng) / np.sqrt(n)
+        Q = np.linalg.solve(root, np.linalg.solve(root, Q).mT)
     eigenvalues = np.linalg.eigvalsh(Q)
-    return float(np.abs(eigenvalues - np.median(eigenvalues)).max())
+    strays = np.abs(eigenvalues - np.median(eigenvalues, axis=1, keepdims=True)).max(axis=1)
+    exceeded = max(int(rate * (N_NULL_SPECTRA + 1)), 1)
+    return float(np.sort(strays)[-exceeded])
 
 
-def _wishart_root(n: float, d: int, rng: np.random.RandomState) -> Matrix:
-    """Return A with A A' ~ Wishart_d(n): Bartlett's triangle, or plain rows where n < d."""
+def _wishart_roots(n: float, d: int, rng: np.random.RandomState) -> Matrix:
+    """Return matrices A with A A' ~ Wishart_d(n): Bartlett's triangles, or rows where n < d."""
     if n < d:
-        return rng.standard_normal((d, max(round(n), 1)))
-    A = np.tril(rng.standard_normal((d, d)), -1)
-    A[np.diag_indices(d)] = np.sqrt(rng.chisquare(n - np.arange(d)))
+        return rng.standard_normal((N_NULL_SPECTRA, d, max(round(n), 1)))
+    A = np.tril(rng.standard_normal((N_NULL_SPECTRA, d, d)), -1)
+    diagonal = np.arange(d)
+    A[:, diagonal, diagonal] = np.sqrt(rng.chisquare(n - diagonal, (N_NULL_SPECTRA, d)))
     return A

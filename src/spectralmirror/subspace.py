@@ -172,12 +172,12 @@ class SpectralMirror(_SubspaceTransformer):
     >>> from spectralmirror import SpectralMirror
     >>> from spectralmirror.datasets import make_linear_classifier_mixture
     >>> from spectralmirror.metrics import subspace_error
-    >>> X, y, truth = make_linear_classifier_mixture(50_000, 10, random_state=0)
+    >>> X, y, truth = make_linear_classifier_mixture(50_000, 10, weights=[0.6, 0.4], random_state=0)
     >>> mirror = SpectralMirror(n_components=2).fit(X, y)
     >>> mirror.transform(X).shape
     (50000, 2)
-    >>> subspace_error(mirror.components_, truth.profiles) < 0.2
-    True
+    >>> round(subspace_error(mirror.components_, truth.profiles), 2)
+    0.11
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -250,13 +250,8 @@ class SpectralMirror(_SubspaceTransformer):
                 check_random_state(self.random_state),
             )
             outcome = algorithm1(rows, known, request)
-        if outcome.blind and self.n_components == "auto":
-            warnings.warn(
-                "No eigenvalue stands out and the mirror direction is no longer than noise: the "
-                "labels do not depend on X, or not so that this many rows could show it.",
-                UserWarning,
-                stacklevel=3,
-            )
+        if outcome.status:
+            warnings.warn(outcome.status, UserWarning, stacklevel=3)
         self.components_ = _orthonormal_rows(outcome.basis)
         self.mirror_direction_ = outcome.direction
         self.eigenvalues_, self.bulk_ = outcome.spectrum.eigenvalues, outcome.spectrum.bulk
@@ -378,7 +373,7 @@ class PrincipalHessianDirections(_SubspaceTransformer):
         with named_columns(self), small_matrices(d):
             labelled = reduce(rows, LabelledMoments.of)
             moments = labelled.features
-            check_finite(rows, moments.mean)
+            check_finite(rows, moments.mean, np.diagonal(moments.scatter))
             whitening = moments.whitening
             slope = np.zeros_like(moments.mean)
             if self.target == "residuals":

@@ -75,7 +75,7 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
             estimator, X, y, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False
         )
     except ValueError as error:
-        _explain_text(X, error)
+        _explain(X, error)
         raise
     weight = None if sample_weight is None else check_weights(sample_weight, len(y), X.dtype)
     labels, classes = _encode(y, weight)
@@ -102,7 +102,7 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
             "use 0 to leave a row out."
         )
     if not weight.any():
-        raise ValueError("sample_weight is 0 in every row: nothing is left to fit.")
+        raise ValueError("sample_weight is zero in every row: nothing is left to fit.")
     return weight
 
 
@@ -120,7 +120,7 @@ def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDA
         return np.where(y == classes[1], 1, -1), classes
     if len(classes) < 2:
         raise ValueError(
-            f"y has only one class, {classes[0]!r}: classifiers need labels of two classes."
+            f"y has only one class, {classes.tolist()[0]!r}: pass labels of two classes."
         )
     shown = ", ".join(repr(value) for value in classes[:3].tolist())
     raise ValueError(
@@ -129,23 +129,28 @@ def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDA
     )
 
 
-def _explain_text(X: Any, error: ValueError) -> None:
-    """Raise a sentence that names the first column of X that does not hold numbers, if any."""
-    if sparse.issparse(X) or not hasattr(X, "shape") or len(X.shape) != 2:
+def _explain(X: Any, error: ValueError) -> None:
+    """Raise a shorter sentence than scikit-learn's, which names the column where there is one."""
+    if "Complex data" in str(error):
+        raise ValueError(
+            "Complex data not supported: pass the real and imaginary parts of X and y apart."
+        ) from None
+    if "Expected 2D" in str(error):
+        raise ValueError(
+            "X must be a table of rows and columns (Expected 2D array), but has one dimension: "
+            "use X.reshape(-1, 1) for a single feature."
+        ) from None
+    if sparse.issparse(X) or len(np.shape(X)) != 2:
         return
-    columns = getattr(X, "columns", range(X.shape[1]))
+    columns = getattr(X, "columns", range(np.shape(X)[1]))
     for j, name in enumerate(columns):
         column = X.iloc[:, j] if hasattr(X, "iloc") else np.asarray(X)[:, j]
-        if np.asarray(column).dtype.kind == "c":
-            return
-        try:
-            np.asarray(column, dtype=np.float64)
-        except (TypeError, ValueError):
-            value = next(v for v in column if not _is_number(v))
+        bad = next((value for value in column if not _is_number(value)), None)
+        if bad is not None:
             raise ValueError(
-                f"X must hold numbers, but column {name!r} holds {value!r}: encode it first "
-                "(for example with sklearn.preprocessing.OneHotEncoder) or leave it out."
-            ) from error
+                f"X must hold numbers, but column {name!r} holds {bad!r}: encode it first (for "
+                "example with sklearn.preprocessing.OneHotEncoder) or leave it out."
+            ) from None
 
 
 def _is_number(value: Any) -> bool:
@@ -156,9 +161,9 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def check_finite(rows: Rows, sums: NDArray[Any]) -> None:
+def check_finite(rows: Rows, *sums: NDArray[Any]) -> None:
     """Raise where sums over the rows show that some value is not finite."""
-    if np.isfinite(sums).all():
+    if all(np.isfinite(part).all() for part in sums):
         return
     for block in rows.blocks():
         X = block.X.toarray() if sparse.issparse(block.X) else block.X

@@ -1,0 +1,160 @@
+"""Pictures of a fitted mirror. Needs matplotlib: ``pip install 'spectralmirror[plot]'``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.mirror import mirrored_labels
+from spectralmirror.subspace import SpectralMirror
+from spectralmirror.validation import FLOATS
+
+__all__ = ["plot_mirror", "plot_spectrum"]
+
+#: Two colours that people with any kind of colour vision tell apart.
+COLOURS = {-1: "#d95f02", 1: "#1f78b4"}
+BULK = "#8c8c8c"
+OUTLIER = "#7b3294"
+MIRROR = "#222222"
+
+
+def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
+    """Draw the eigenvalues of Q: the bulk as a histogram, and those that were kept.
+
+    Parameters
+    ----------
+    mirror : SpectralMirror
+        A fitted transformer.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        What was drawn on.
+    """
+    check_is_fitted(mirror)
+    ax = _axes(ax, 1)[0]
+    n_kept = mirror.n_components_ - mirror.include_mirror_direction
+    kept, rest = mirror.eigenvalues_[:n_kept], mirror.eigenvalues_[n_kept:]
+    low, high = mirror.eigenvalues_.min(), mirror.eigenvalues_.max()
+    edges = np.linspace(low, high, 41) if high > low else np.array([low - 0.5, low + 0.5])
+    ax.hist(
+        [rest, kept],
+        bins=edges,
+        stacked=True,
+        color=[BULK, OUTLIER],
+        label=[f"bulk ({len(rest)})", f"kept ({n_kept})"],
+    )
+    centre = "median" if len(rest) else "mean of Z"
+    ax.axvline(mirror.bulk_, color=MIRROR, linestyle="--", linewidth=1.2, label=centre)
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.set(xlabel="eigenvalue of Q", ylabel="number of eigenvalues", title="Spectrum")
+    _legend_below(ax)
+    return ax
+
+
+def plot_mirror(
+    mirror: SpectralMirror, X: Any, y: Any, axes: Any = None, max_points: int = 2000
+) -> Any:
+    """Draw the labels in the estimated subspace, before and after mirroring.
+
+    The horizontal axis is the mirror direction, <r, x>, and the vertical one that direction of
+    the subspace which differs most from it; both in standard deviations. Mirroring flips the
+    labels left of the mirror. For one component there is no second direction, and the vertical
+    axis is a random one.
+
+    Parameters
+    ----------
+    mirror : SpectralMirror
+        A fitted transformer.
+    X : array-like of shape (n_samples, n_features)
+        The features.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    axes : pair of matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    max_points : int, default=2000
+        At most so many of the rows are drawn, spread evenly.
+
+    Returns
+    -------
+    pair of matplotlib Axes
+        What was drawn on.
+    """
+    check_is_fitted(mirror)
+    axes = _axes(axes, 2)
+    step = max(1, -(-np.shape(X)[0] // max_points))
+    y = column_or_1d(y)
+    X = validate_data(mirror, X, accept_sparse="csr", dtype=FLOATS, reset=False)[::step]
+    labels = np.where(y[::step] == mirror.classes_[1], 1, -1)
+    r = mirror.mirror_direction_
+    across, along = _standardised(X, r), _standardised(X, _second_direction(mirror))
+    # the mirror stands where <r, x> = 0, which is not the middle of features with a mean
+    at = -float((X @ r).mean()) / float((X @ r).std())
+    names = {sign: str(mirror.classes_[(sign + 1) // 2]) for sign in (-1, 1)}
+    panels = (
+        ("Labels", labels, {sign: f"y = {names[sign]}" for sign in (-1, 1)}),
+        ("Mirrored labels", mirrored_labels(X, labels, r), {-1: "Z = −1", 1: "Z = +1"}),
+    )
+    for ax, (title, values, legend) in zip(axes, panels, strict=True):
+        for sign in (-1, 1):
+            chosen = values == sign
+            ax.scatter(
+                across[chosen],
+                along[chosen],
+                s=6,
+                alpha=0.6,
+                color=COLOURS[sign],
+                linewidths=0,
+                label=legend[sign],
+            )
+        ax.axvline(at, color=MIRROR, linestyle="--", linewidth=1.2, label="mirror, ⟨r, x⟩ = 0")
+        ax.set(title=title, xlabel="along r (standard deviations)")
+        ax.set_aspect("equal")
+        _legend_below(ax)
+    axes[0].set_ylabel("across r, in the subspace (standard deviations)")
+    return axes
+
+
+def _second_direction(mirror: SpectralMirror) -> Vector:
+    """Return the direction of the subspace furthest from r-hat, or a random one where k = 1."""
+    r = mirror.mirror_direction_ / np.linalg.norm(mirror.mirror_direction_)
+    span: Matrix = mirror.components_
+    if len(span) == 1:
+        span = np.random.default_rng(0).standard_normal((1, len(r)))
+    beside = span - np.outer(span @ r, r)
+    return np.asarray(np.linalg.svd(beside)[2][0])
+
+
+def _standardised(X: Any, direction: Vector) -> Vector:
+    scores = X @ direction
+    return np.asarray((scores - scores.mean()) / scores.std())
+
+
+def _legend_below(ax: Any) -> None:
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=3,
+        frameon=False,
+        markerscale=3,
+        columnspacing=1.2,
+        handletextpad=0.4,
+    )
+
+
+def _axes(axes: Any, n: int) -> list[Any]:
+    """Return n axes to draw on, new ones where none are given."""
+    if axes is None:
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise ImportError(
+                "Plots need matplotlib: install it with pip install 'spectralmirror[plot]'."
+            ) from None
+        _, axes = plt.subplots(1, n, figsize=(5 * n, 4.5), sharey=True, layout="constrained")
+    return list(np.atleast_1d(np.asarray(axes, dtype=object)))

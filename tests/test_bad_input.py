@@ -1,0 +1,212 @@
+"""Bad input: one clear sentence that says what is wrong, where, and what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from spectralmirror import FeatureMoments, PrincipalHessianDirections, SpectralMirror
+
+D = 4
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, D))
+Y = np.where(X[:, 0] + 0.5 * RNG.standard_normal(60) > 0, 1, -1)
+EYE = np.eye(D)
+NAMES = ["age", "income", "height", "weight"]
+
+
+def with_value(value, row, column):
+    bad = X.copy()
+    bad[row, column] = value
+    return bad
+
+
+def with_column(values, column=2):
+    bad = X.copy()
+    bad[:, column] = values
+    return bad
+
+
+CASES = {
+    "one class": (
+        {"y": np.ones(60)},
+        "y has only one class, 1.0: pass labels of two classes",
+    ),
+    "three classes": (
+        {"y": np.arange(60) % 3},
+        r"Only binary labels.* y has 3 different values \(0, 1, 2\): keep or merge",
+    ),
+    "continuous labels": ({"y": X[:, 0]}, "y has 60 different values"),
+    "no labels": ({"y": None}, r"requires y to be passed.*call fit\(X, y\)"),
+    "labels with NaN": ({"y": np.where(Y > 0, 1, np.nan)}, "Input y contains NaN"),
+    "labels that cannot be compared": (
+        {"y": np.array(["a", 1] * 30, dtype=object)},
+        "y mixes values that cannot be compared",
+    ),
+    "two columns of labels": ({"y": np.column_stack([Y, Y])}, "y should be a 1d array"),
+    "lengths": ({"y": Y[:-1]}, "X has 60 rows but y has 59 labels: pass exactly one label"),
+    "NaN in the first half": (
+        {"X": with_value(np.nan, 3, 2)},
+        "Input X contains NaN in column 2: remove or impute",
+    ),
+    "NaN in the second half": ({"X": with_value(np.nan, 50, 1)}, "contains NaN in column 1:"),
+    "infinity": ({"X": with_value(np.inf, 3, 3)}, "contains infinity in column 3:"),
+    "minus infinity": ({"X": with_value(-np.inf, 55, 0)}, "contains infinity in column 0:"),
+    "NaN in a named column": (
+        {"X": pd.DataFrame(with_value(np.nan, 3, 2), columns=NAMES)},
+        "contains NaN in column 'height':",
+    ),
+    "NaN in sparse rows": (
+        {"X": sparse.csr_array(with_value(np.nan, 3, 2))},
+        "contains NaN in column 2:",
+    ),
+    "NaN in float32": (
+        {"X": with_value(np.nan, 40, 1).astype(np.float32)},
+        "contains NaN in column 1:",
+    ),
+    "too large": ({"X": X * 1e200}, "values too large for sums in float64: rescale the columns"),
+    "complex": ({"X": X + 1j}, "Complex data not supported"),
+    "text": (
+        {"X": pd.DataFrame(X, columns=NAMES).assign(height=["tall", "small"] * 30)},
+        "X must hold numbers, but column 'height' holds 'tall': encode it first",
+    ),
+    "text in an array": (
+        {"X": np.where(X > 9, "no", X.astype(str)).astype(object) + "cm"},
+        "X must hold numbers, but column 0 holds '.*cm': encode",
+    ),
+    "array of strings": ({"X": np.full((60, D), "a")}, "X must hold numbers, but column 0 holds"),
+    "one dimension": ({"X": X[:, 0]}, r"Expected 2D array.*use X.reshape\(-1, 1\)"),
+    "three dimensions": ({"X": X[None]}, "X has 1 rows but y has 60|dim 3"),
+    "constant": (
+        {"X": with_column(0.1)},
+        "X is constant in column 2: remove what does not vary",
+    ),
+    "constant by name": (
+        {"X": pd.DataFrame(with_column(1e9), columns=NAMES)},
+        "X is constant in column 'height':",
+    ),
+    "two constants": (
+        {"X": X * [1, 0, 1, 0]},
+        "X is constant in columns 1, 3:",
+    ),
+    "collinear": (
+        {"X": with_column(X[:, 0] - 3 * X[:, 1])},
+        r"X is collinear.*column \d can be computed from the others. Remove",
+    ),
+    "duplicated": ({"X": with_column(X[:, 0] * 1e6)}, "X is collinear.*column [02] can"),
+    "too few rows": (
+        {"X": X[:9], "y": Y[:9]},
+        "needs at least 10 of them for 4 features, but got n_samples = 9: pass more rows",
+    ),
+    "too few weighted rows": (
+        {"sample_weight": np.arange(60) < 8},
+        "needs at least 10 of them for 4 features, but got n_samples = 8",
+    ),
+    "no rows": ({"X": X[:0], "y": Y[:0]}, "Found array with 0 sample"),
+    "no columns": ({"X": X[:, :0]}, "0 feature"),
+    "negative weights": (
+        {"sample_weight": np.r_[np.ones(59), -1]},
+        "sample_weight must be finite and not negative, but is -1.0 in row 59: use 0",
+    ),
+    "NaN weights": ({"sample_weight": np.r_[np.nan, np.ones(59)]}, "but is nan in row 0"),
+    "weights of the wrong length": (
+        {"sample_weight": np.ones(3)},
+        r"one number for each of 60 rows, got shape \(3,\)",
+    ),
+    "text weights": ({"sample_weight": ["a"] * 60}, "sample_weight must hold numbers"),
+    "zero weights": ({"sample_weight": np.zeros(60)}, "sample_weight is zero in every row"),
+    "one class is left": ({"sample_weight": (Y > 0) * 1.0}, "y has only one class, 1:"),
+    "k too large": ({"n_components": 5}, "n_components=5 must not exceed.*n_features=4"),
+    "k of 0": ({"n_components": 0}, "'n_components' parameter of SpectralMirror must be an int in"),
+    "k of 1.5": ({"n_components": 1.5}, "'n_components' parameter"),
+    "misspelt k": ({"n_components": "atuo"}, "'n_components' parameter.*{'auto'}"),
+    "misspelt method": ({"method": "papr"}, "'method' parameter.*{'paper'}"),
+    "rate": ({"false_positive_rate": 1.0}, "'false_positive_rate' parameter"),
+    "mean of the wrong length": (
+        {"mean": np.zeros(3)},
+        "mean must be a finite number or hold one for each of 4 features",
+    ),
+    "mean with NaN": ({"mean": [0, 0, np.nan, 0]}, "mean must be a finite number"),
+    "covariance of the wrong shape": (
+        {"covariance": np.eye(3)},
+        r"covariance must have shape \(4, 4\), got \(3, 3\)",
+    ),
+    "covariance not symmetric": (
+        {"covariance": EYE + np.eye(D, k=1)},
+        "covariance must be symmetric: pass",
+    ),
+    "covariance not positive": (
+        {"mean": 0, "covariance": np.ones((D, D)) - 0.5 * EYE},
+        "covariance must be positive definite|covariance must be finite",
+    ),
+    "singular covariance alone": (
+        {"covariance": np.ones((D, D))},
+        "covariance must be positive definite",
+    ),
+    "covariance with zero variance": (
+        {"mean": 0, "covariance": np.diag([1, 1, 0, 1])},
+        "covariance must be finite, with positive variances on its diagonal",
+    ),
+    "covariance with NaN": ({"mean": 0, "covariance": EYE * np.nan}, "covariance must be finite"),
+    "moments and mean": (
+        {"moments": FeatureMoments.from_rows(X), "mean": 0},
+        "moments already hold a mean and a covariance",
+    ),
+    "moments of other features": (
+        {"moments": FeatureMoments.from_rows(X[:, :2])},
+        "moments are of 2 features, but X has 4",
+    ),
+    "singular moments": (
+        {"moments": FeatureMoments.from_rows(with_column(0.1))},
+        "X is constant in column 2",
+    ),
+    "lanczos without covariance": ({"eigen_solver": "lanczos"}, "needs mean and covariance"),
+    "lanczos cannot count": (
+        {"eigen_solver": "lanczos", "mean": 0, "covariance": EYE, "n_components": "auto"},
+        "give n_components, or count them with eigen_solver='dense'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), CASES.values(), ids=CASES)
+def test_one_clear_sentence(change, message):
+    arguments = {"X": X, "y": Y, "sample_weight": None, **change}
+    fit = {key: arguments.pop(key) for key in ("X", "y", "sample_weight")}
+    with pytest.raises(ValueError, match=message) as error:
+        SpectralMirror(**arguments).fit(**fit)
+    assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "case", ["one class", "NaN in the second half", "collinear", "constant by name", "lengths"]
+)
+def test_principal_hessian_directions_too(case):
+    change, message = CASES[case]
+    with pytest.raises(ValueError, match=message):
+        PrincipalHessianDirections().fit(**{"X": X, "y": Y, **change})
+
+
+def test_known_features_need_few_rows():
+    """With mean and covariance known nothing is estimated that could be singular."""
+    mirror = SpectralMirror(2, mean=0, covariance=EYE).fit(X[:3], [1, -1, 1])
+    assert np.isfinite(mirror.components_).all()
+
+
+def test_a_misspelt_argument_is_an_error():
+    with pytest.raises(TypeError, match="n_component"):
+        SpectralMirror(n_component=2)
+
+
+def test_feature_moments_of_bad_rows():
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        FeatureMoments.from_rows(with_value(np.nan, 0, 0))
+    with pytest.raises(ValueError, match="not negative"):
+        FeatureMoments.from_rows(X, sample_weight=-np.ones(60))
+    with pytest.raises(ValueError, match="X is collinear"):
+        FeatureMoments.from_rows(with_column(X[:, 0])).whitening  # noqa: B018
+
+
+def test_sorted_rows_have_no_mirror():
+    order = np.argsort(Y)
+    with pytest.warns(UserWarning, match="labels do not vary in the first half.*shuffle"):
+        SpectralMirror(1, include_mirror_direction=True).fit(X[order], np.sort(X[:, 0]) > 1)

@@ -1,0 +1,124 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spectralmirror.datasets import make_linear_classifier_mixture
+
+
+def test_shapes_and_kinds():
+    X, y, truth = make_linear_classifier_mixture(
+        n_samples=100, n_features=7, n_components=3, group_size=8, random_state=0
+    )
+    assert X.shape == (100, 7)
+    assert set(y) == {-1, 1}
+    assert truth.profiles.shape == (3, 7)
+    assert truth.weights.sum() == pytest.approx(1)
+    assert truth.components.shape == truth.groups.shape == (100,)
+    np.testing.assert_array_equal(truth.groups, np.arange(100) // 8)
+    for group in range(13):
+        assert len(set(truth.components[truth.groups == group])) == 1
+
+
+@pytest.mark.parametrize("response", ["logistic", "probit", "hard"])
+def test_labels_follow_the_model(response):
+    """Rows at one point: the share of +1 is sum p f(<u, x>), within 4 standard errors."""
+    n, point = 40_000, np.array([0.4, -0.1])
+    _, y, truth = make_linear_classifier_mixture(
+        n,
+        profiles=[[2.0, 1.0], [-1.0, 3.0]],
+        weights=[0.7, 0.3],
+        response=response,
+        mean=point,
+        covariance=np.full(2, 1e-20),
+        random_state=0,
+    )
+    expected = truth.expected_label(point[None, :])[0]
+    assert abs(y.mean() - expected) < 4 * np.sqrt((1 - expected**2) / n) + 1e-12
+    assert abs((truth.components == 0).mean() - 0.7) < 4 * np.sqrt(0.7 * 0.3 / n)
+
+
+def test_hard_labels_are_the_sign_of_their_own_component():
+    X, y, truth = make_linear_classifier_mixture(500, 5, 3, response="hard", random_state=0)
+    scores = np.einsum("ij,ij->i", X, truth.profiles[truth.components])
+    np.testing.assert_array_equal(y, np.sign(scores))
+
+
+def test_mean_and_covariance():
+    mean, covariance = np.array([1.0, -2.0, 3.0]), np.array([[2, 1, 0], [1, 3, -1], [0, -1, 1.0]])
+    X, _, _ = make_linear_classifier_mixture(
+        200_000, 3, mean=mean, covariance=covariance, random_state=0
+    )
+    np.testing.assert_allclose(X.mean(axis=0), mean, atol=5 * np.sqrt(3 / 200_000))
+    np.testing.assert_allclose(np.cov(X.T), covariance, atol=5 * np.sqrt(2 * 9 / 200_000))
+
+
+def test_profiles_of_a_norm_or_of_the_paper():
+    _, _, truth = make_linear_classifier_mixture(10, 50, 4, profile_norm=3.0, random_state=0)
+    np.testing.assert_allclose(np.linalg.norm(truth.profiles, axis=1), 3)
+    _, _, truth = make_linear_classifier_mixture(10, 50, 40, profile_norm=None, random_state=0)
+    assert stats.kstest(truth.profiles.ravel(), "norm").pvalue > 0.01
+
+
+def test_drawn_weights_are_uniform_on_the_simplex():
+    """For k = 2 the first weight is then uniform on [0, 1]."""
+    draws = [
+        make_linear_classifier_mixture(1, 1, random_state=seed)[2].weights[0] for seed in range(300)
+    ]
+    assert stats.kstest(draws, "uniform").pvalue > 0.01
+
+
+def test_expected_label_is_the_mean_over_components():
+    X, _, truth = make_linear_classifier_mixture(50, 4, 3, response="probit", random_state=0)
+    by_hand = sum(
+        p * (2 * stats.norm.cdf(X @ u) - 1)
+        for p, u in zip(truth.weights, truth.profiles, strict=True)
+    )
+    np.testing.assert_allclose(truth.expected_label(X), by_hand, atol=1e-14)
+
+
+def test_same_seed_same_data_on_any_number_of_threads():
+    program = (
+        "import hashlib, numpy as np\n"
+        "from spectralmirror.datasets import make_linear_classifier_mixture as make\n"
+        "X, y, t = make(3001, 301, 5, mean=1.0, covariance=np.eye(301) + 1, random_state=7)\n"
+        "print(hashlib.sha256(X.tobytes() + y.tobytes() + t.weights.tobytes()).hexdigest())\n"
+    )
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"OPENBLAS_NUM_THREADS": str(n), "MKL_NUM_THREADS": str(n)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for n in (1, 2, 3)
+    }
+    assert len(hashes) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
+        ({"n_samples": 10.5}, "n_samples must be a whole number"),
+        ({"n_components": 0}, "n_components must be a whole number"),
+        ({"n_features": -1}, "n_features must be a whole number"),
+        ({"group_size": 0}, "group_size must be a whole number"),
+        ({"response": "logit"}, "response must be one of"),
+        ({"profile_norm": 0.0}, "profile_norm must be a positive number or None"),
+        ({"weights": [0.5, 0.6]}, "weights must be 0 or more and sum to 1"),
+        ({"weights": [1.5, -0.5]}, "weights must be 0 or more and sum to 1"),
+        ({"weights": [1.0]}, "one number for each of 2 profiles, got 1"),
+        ({"mean": [0.0, 1.0]}, "mean must be a finite number or hold one for each of 20"),
+        ({"covariance": np.eye(3)}, r"covariance must have shape \(20, 20\), got \(3, 3\)"),
+        ({"covariance": -np.ones(20)}, "covariance must hold positive, finite variances"),
+        ({"covariance": np.ones((20, 20))}, "covariance must be positive definite"),
+        ({"covariance": np.tri(20)}, "covariance must be symmetric"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_linear_classifier_mixture(**arguments)

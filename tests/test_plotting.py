@@ -1,0 +1,79 @@
+"""Pictures are drawn on what is given, say what they show, and leave the data alone."""
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from sklearn.exceptions import NotFittedError
+
+from spectralmirror import SpectralMirror
+from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.plotting import plot_mirror, plot_spectrum
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def mixture(k=2, **options):
+    return make_linear_classifier_mixture(
+        4000, 12, k, profile_norm=8.0, weights=np.full(k, 1 / k), random_state=0, **options
+    )[:2]
+
+
+def test_spectrum_shows_every_eigenvalue_once():
+    X, y = mixture()
+    mirror = SpectralMirror(2).fit(X, y)
+    ax = plot_spectrum(mirror)
+    tops = [bar.get_height() for container in ax.containers for bar in container]
+    assert sum(tops) == 12
+    assert sum(bar.get_height() for bar in ax.containers[1]) == 2
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "median",
+        "bulk (10)",
+        "kept (2)",
+    ]
+
+
+def test_mirrored_labels_are_flipped_left_of_the_mirror():
+    X, y = mixture()
+    mirror = SpectralMirror(2).fit(X, np.where(y > 0, "yes", "no"))
+    before, after = plot_mirror(mirror, X, np.where(y > 0, "yes", "no"), max_points=4000)
+
+    def points(ax, i):
+        return {tuple(point) for point in np.asarray(ax.collections[i].get_offsets()).round(9)}
+
+    no, yes, minus, plus = points(before, 0), points(before, 1), points(after, 0), points(after, 1)
+    assert len(no) + len(yes) == len(minus) + len(plus) == 4000
+    at = before.lines[0].get_xdata()[0]
+    assert {p for p in plus if p[0] > at} == {p for p in yes if p[0] > at}
+    assert {p for p in plus if p[0] < at} == {p for p in no if p[0] < at}
+    legend = [text.get_text() for text in before.get_legend().get_texts()]
+    assert legend[:2] == ["y = no", "y = yes"]
+
+
+@pytest.mark.parametrize(
+    "mirror",
+    [
+        SpectralMirror(1),
+        SpectralMirror(1, include_mirror_direction=True),
+        SpectralMirror(3, include_mirror_direction=True),
+        SpectralMirror(2, mean=0.0, covariance=np.eye(12), eigen_solver="lanczos"),
+    ],
+)
+def test_every_kind_of_mirror_can_be_drawn(mirror):
+    X, y = mixture(mean=0.5)
+    mirror.fit(X, y)
+    _, axes = plt.subplots(1, 3)
+    assert plot_spectrum(mirror, ax=axes[0]) is axes[0]
+    assert len(plot_mirror(mirror, X, y, axes=axes[1:])) == 2
+    plt.gcf().canvas.draw()
+
+
+def test_needs_a_fitted_mirror():
+    with pytest.raises(NotFittedError):
+        plot_spectrum(SpectralMirror())

@@ -1,0 +1,118 @@
+"""How many eigenvalues stand out, and Lanczos against the dense solver."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from spectralmirror import SpectralMirror
+from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.metrics import subspace_error
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_counts_the_components(k):
+    """Right in at least 9 of 10 data sets whose eigenvalues stand well clear of the bulk."""
+    right = 0
+    for seed in range(10):
+        X, y, _ = make_linear_classifier_mixture(
+            60_000,
+            12,
+            profiles=np.eye(k, 12),
+            weights=np.full(k, 1 / k),
+            response="hard",
+            random_state=seed,
+        )
+        right += SpectralMirror("auto", random_state=seed).fit(X, y).n_components_ == k
+    assert right >= 9
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_false_positives_on_labels_that_know_nothing(known):
+    """At a rate of 5 %, 300 data sets give 15 +- 3.8 false alarms: 27 is 3.2 deviations out."""
+    d, alarms = 15, 0
+    options = {"mean": np.zeros(d), "covariance": np.eye(d)} if known else {}
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((300, d)), rng.choice([-1, 1], 300)
+        mirror = SpectralMirror(
+            "auto",
+            false_positive_rate=0.05,
+            random_state=seed,
+            include_mirror_direction=True,
+            **options,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            alarms += mirror.fit(X, y).n_components_ > 1
+    assert alarms <= 27
+    if not known:  # the test is exact there, so that too few alarms would be wrong as well
+        assert alarms >= 4
+
+
+@pytest.mark.parametrize("d", [20, 150])
+def test_no_false_positives_beside_true_components(d):
+    """P(count > k) is 1 % a data set: 3 or more of 30 have probability 0.003."""
+    over = 0
+    for seed in range(30):
+        X, y, _ = make_linear_classifier_mixture(
+            60 * d, d, profiles=np.eye(2, d), weights=[0.5, 0.5], response="hard", random_state=seed
+        )
+        over += SpectralMirror("auto", random_state=seed).fit(X, y).n_components_ > 2
+    assert over <= 2
+
+
+def test_says_when_it_sees_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((500, 10)), rng.choice([-1, 1], 500)
+    with pytest.warns(UserWarning, match="No eigenvalue stands out"):
+        mirror = SpectralMirror("auto", random_state=0).fit(X, y)
+    assert mirror.n_components_ == 1
+
+
+def test_one_hard_classifier_is_its_mirror_direction():
+    """No eigenvalue stands out, but r-hat does: one component and no warning."""
+    X, y, truth = make_linear_classifier_mixture(5000, 10, 1, response="hard", random_state=0)
+    mirror = SpectralMirror("auto", random_state=0).fit(X, y)
+    assert mirror.n_components_ == 1
+    assert subspace_error(mirror.components_, truth.profiles) < 0.1
+
+
+def test_auto_is_the_same_for_the_same_seed():
+    X, y, _ = make_linear_classifier_mixture(20_000, 10, random_state=0)
+    first, second = (SpectralMirror("auto", random_state=3).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(first.components_, second.components_)
+
+
+def test_lanczos_is_exact_where_eigenvalues_stand_out():
+    """From 500 features on it is the default; there it agrees with the dense solver."""
+    d = 500
+    X, y, truth = make_linear_classifier_mixture(
+        100 * d, d, profiles=np.eye(2, d), weights=[0.5, 0.5], response="hard", random_state=0
+    )
+    known = {"mean": np.zeros(d), "covariance": np.eye(d)}
+    lanczos = SpectralMirror(2, random_state=0, **known).fit(X, y)
+    dense = SpectralMirror(2, eigen_solver="dense", **known).fit(X, y)
+    assert lanczos.eigenvalues_.shape == (2,)
+    assert dense.eigenvalues_.shape == (d,)
+    assert subspace_error(lanczos.components_, dense.components_) < 1e-5
+    assert subspace_error(lanczos.components_, truth.profiles) < 0.4
+    single = SpectralMirror(2, random_state=0, **known).fit(X.astype(np.float32), y)
+    assert subspace_error(single.components_, dense.components_) < 1e-3
+
+
+def test_lanczos_never_forms_a_square_matrix():
+    import tracemalloc
+
+    from spectralmirror.whitening import Whitening
+
+    d = 3000
+    X = np.random.default_rng(0).standard_normal((4000, d))
+    y = X[:, 0] > 0
+    covariance = np.eye(d)
+    assert Whitening.known(np.zeros(d), covariance).cholesky is None
+    tracemalloc.start()
+    SpectralMirror(2, mean=0.0, covariance=covariance, random_state=0).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.25 * covariance.nbytes
