@@ -65,6 +65,24 @@ CASES = {
         "contains NaN in column 1:",
     ),
     "too large": ({"X": X * 1e200}, "values too large for sums in float64: rescale the columns"),
+    "too small": ({"X": X * 1e-152}, "so small in columns 0, 1, 2, 3.*underflow: rescale"),
+    "missing label": (
+        {"y": pd.Series(Y).astype("Int64").where(Y > 0)},
+        r"Input y contains NaN \(a missing label\) in row \d+: drop",
+    ),
+    "dates": (
+        {"X": pd.DataFrame(X, columns=NAMES).assign(age=pd.Timestamp("2020-01-01"))},
+        "X must hold numbers, but column 'age' holds Timestamp",
+    ),
+    "text mean": ({"mean": ["a"] * D}, "mean must hold numbers only"),
+    "ragged covariance": ({"covariance": [[1.0], [1.0, 2.0]]}, "covariance must hold numbers"),
+    "covariance in another order": (
+        {
+            "X": pd.DataFrame(X, columns=NAMES),
+            "covariance": pd.DataFrame(EYE, columns=NAMES[::-1]),
+        },
+        "covariance must have the columns of X, in the same order",
+    ),
     "complex": ({"X": X + 1j}, "Complex data not supported"),
     "text": (
         {"X": pd.DataFrame(X, columns=NAMES).assign(height=["tall", "small"] * 30)},
@@ -79,15 +97,15 @@ CASES = {
     "three dimensions": ({"X": X[None]}, "X has 1 rows but y has 60|dim 3"),
     "constant": (
         {"X": with_column(0.1)},
-        "X is constant in column 2: remove what does not vary",
+        "X is constant in column 2 in the first half of the rows: remove what does not vary",
     ),
     "constant by name": (
         {"X": pd.DataFrame(with_column(1e9), columns=NAMES)},
-        "X is constant in column 'height':",
+        "X is constant in column 'height'",
     ),
     "two constants": (
         {"X": X * [1, 0, 1, 0]},
-        "X is constant in columns 1, 3:",
+        "X is constant in columns 1, 3 in",
     ),
     "collinear": (
         {"X": with_column(X[:, 0] - 3 * X[:, 1])},
@@ -96,11 +114,11 @@ CASES = {
     "duplicated": ({"X": with_column(X[:, 0] * 1e6)}, "X is collinear.*column [02] can"),
     "too few rows": (
         {"X": X[:9], "y": Y[:9]},
-        "needs at least 10 of them for 4 features, but got n_samples = 9: pass more rows",
+        "At least 10 rows are needed for 4 features.*got n_samples = 9: pass more rows",
     ),
     "too few weighted rows": (
         {"sample_weight": np.arange(60) < 8},
-        "needs at least 10 of them for 4 features, but got n_samples = 8",
+        "At least 10 rows are needed.*got n_samples = 8",
     ),
     "no rows": ({"X": X[:0], "y": Y[:0]}, "Found array with 0 sample"),
     "no columns": ({"X": X[:, :0]}, "0 feature"),
@@ -206,7 +224,30 @@ def test_feature_moments_of_bad_rows():
         FeatureMoments.from_rows(with_column(X[:, 0])).whitening  # noqa: B018
 
 
-def test_sorted_rows_have_no_mirror():
-    order = np.argsort(Y)
-    with pytest.warns(UserWarning, match="labels do not vary in the first half.*shuffle"):
-        SpectralMirror(1, include_mirror_direction=True).fit(X[order], np.sort(X[:, 0]) > 1)
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("share", "message"), [(0.3, "do not vary in the first"), (0.7, "very dif")]
+)
+def test_sorted_rows_have_no_mirror(seed, share, message):
+    X = np.random.default_rng(seed).standard_normal((500, 5))
+    y = np.arange(500) > 500 * (1 - share)
+    with pytest.warns(UserWarning, match=f"{message}.*shuffle"):
+        mirror = SpectralMirror(1, include_mirror_direction=True).fit(X, y)
+    assert np.isfinite(mirror.components_).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("mean", [0.0, 2.0, 25.0, 1e4])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_column_that_is_any_mix_of_the_others(seed, mean, dtype):
+    """Wherever it stands and whatever the weights: a plain Cholesky would let some pass."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 40))
+    X = rng.standard_normal((10 * d, d)) + mean
+    X = np.insert(X, rng.integers(d + 1), X @ rng.standard_normal(d), axis=1)
+    y = rng.random(len(X)) < 0.5
+    with pytest.raises(ValueError, match=r"X is (collinear|constant)"):
+        PrincipalHessianDirections(1).fit(X.astype(dtype), y)
+    if dtype == np.float64:
+        with pytest.raises(ValueError, match="covariance must be positive definite"):
+            SpectralMirror(1, mean=X.mean(axis=0), covariance=np.cov(X.T)).fit(X, y)

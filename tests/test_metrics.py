@@ -72,6 +72,8 @@ def test_profile_error_matches_and_measures():
     assert profile_error(U, [[0, 4], [3, 1]]) == pytest.approx(1 / 5)
     assert profile_error(U, -U) == pytest.approx(np.sqrt(2))  # matched crosswise: sqrt(25 + 25) / 5
     assert profile_error(U, [[0.0, 1.0], [7.0, 0.0]], scale_free=True) == 0
+    assert profile_error(U * 1e-200, U * 2e-200) == pytest.approx(1)
+    assert profile_error(U * 1e200, U * 2e200) == pytest.approx(1)
     assert profile_error(U * 1e-3, U * 1e-3 + [[0, 0], [0, 1e-3]]) == pytest.approx(1 / 5)
 
 

@@ -81,6 +81,14 @@ def test_derivative_in_the_tails(response):
     assert (slope < 1e-200).all()
 
 
+@every_response
+def test_whole_numbers_of_any_width(response):
+    for t in (np.uint8([3]), np.int8([-128, 127]), [1, -2], True):
+        as_float = np.asarray(t, dtype=float)
+        np.testing.assert_allclose(response.expected_label(t), response.expected_label(as_float))
+        np.testing.assert_allclose(response.derivative(t), response.derivative(as_float))
+
+
 def test_hard_labels_are_signs():
     t = np.array([-2.0, 0.0, 3.0])
     assert HARD.expected_label(t).tolist() == [-1, 0, 1]

@@ -5,14 +5,15 @@ import warnings
 import numpy as np
 import pytest
 
-from spectralmirror import SpectralMirror
+from spectralmirror import FeatureMoments, SpectralMirror
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.metrics import subspace_error
+from spectralmirror.spectrum import NullModel, null_deviation
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_counts_the_components(k):
-    """Right in at least 9 of 10 data sets whose eigenvalues stand well clear of the bulk."""
+    """Where signals are strong only false positives are left: 2 of 10 have probability 0.004."""
     right = 0
     for seed in range(10):
         X, y, _ = make_linear_classifier_mixture(
@@ -27,27 +28,49 @@ def test_counts_the_components(k):
     assert right >= 9
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_false_positives_on_labels_that_know_nothing(known):
-    """At a rate of 5 %, 300 data sets give 15 +- 3.8 false alarms: 27 is 3.2 deviations out."""
+@pytest.mark.parametrize(
+    ("case", "options"),
+    {
+        "plain": {},
+        "few rows": {"n": 80},
+        "mean known": {"mean": 0.0},
+        "all known": {"mean": np.zeros(15), "covariance": np.eye(15)},
+        "shifted, unbalanced": {"shift": 1.0, "share": 0.8},
+        "moments of other rows": {"moments": 150},
+        "weights": {"weights": 0.3},
+    }.items(),
+)
+def test_false_positives_on_labels_that_know_nothing(case, options):
+    """At a rate of 5 %, 300 data sets give 15 +- 3.8 false alarms: 27 is 3.2 deviations out.
+
+    Unequal weights are only approximated: twice the rate is allowed there.
+    """
+    options = dict(options)
+    n, shift, share = options.pop("n", 400), options.pop("shift", 0.0), options.pop("share", 0.5)
+    others, spread = options.pop("moments", None), options.pop("weights", None)
     d, alarms = 15, 0
-    options = {"mean": np.zeros(d), "covariance": np.eye(d)} if known else {}
     for seed in range(300):
         rng = np.random.default_rng(seed)
-        X, y = rng.standard_normal((300, d)), rng.choice([-1, 1], 300)
-        mirror = SpectralMirror(
-            "auto",
-            false_positive_rate=0.05,
-            random_state=seed,
-            include_mirror_direction=True,
-            **options,
-        )
+        X, y = rng.standard_normal((n, d)) + shift, rng.random(n) < share
+        if others:
+            options["moments"] = FeatureMoments.from_rows(rng.standard_normal((others, d)))
+        weight = None if spread is None else np.exp(spread * rng.standard_normal(n))
+        mirror = SpectralMirror("auto", false_positive_rate=0.05, random_state=seed, **options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            alarms += mirror.fit(X, y).n_components_ > 1
-    assert alarms <= 27
-    if not known:  # the test is exact there, so that too few alarms would be wrong as well
+            alarms += mirror.fit(X, y, weight).n_outliers_ > 0
+    assert alarms <= (27 if case != "weights" else 54)
+    if case in ("plain", "mean known"):  # too few alarms would be wrong as well
         assert alarms >= 4
+
+
+def test_small_rates_are_small():
+    """The edge moves outwards as the rate falls, down to one in ten thousand."""
+    model = NullModel(10, np.array([100.0, 60.0]), np.array([0.6, 0.4]), np.inf, np.inf)
+    edges = [
+        null_deviation(model, rate, np.random.RandomState(0)) for rate in (0.2, 0.05, 0.01, 1e-4)
+    ]
+    assert (np.diff(edges) > 0).all()
 
 
 @pytest.mark.parametrize("d", [20, 150])

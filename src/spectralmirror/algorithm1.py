@@ -6,15 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import qr
-from scipy.sparse.linalg import ArpackNoConvergence
 from scipy.stats import chi2
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import Rows
 from spectralmirror.engines import reduce
 from spectralmirror.mirror import MirroredOperator, label_cross, mirrored_moments
-from spectralmirror.moments import LabelledMoments, SignedMoments
-from spectralmirror.spectrum import Spectrum, dense_spectrum, lanczos_spectrum, null_deviation
+from spectralmirror.moments import FeatureMoments, LabelledMoments, SignedMoments
+from spectralmirror.spectrum import (
+    NullModel,
+    Spectrum,
+    dense_spectrum,
+    lanczos_spectrum,
+    null_deviation,
+)
 from spectralmirror.validation import check_finite
 from spectralmirror.whitening import Whitening
 
@@ -23,10 +28,22 @@ __all__ = ["KnownFeatures", "Outcome", "Request", "algorithm1"]
 
 @dataclass(frozen=True)
 class KnownFeatures:
-    """What is known of the features beforehand; None is to be estimated."""
+    """What is known of the features beforehand.
+
+    Attributes
+    ----------
+    mean, covariance : ndarray or None
+        None is to be estimated from the first half of the rows.
+    whitening : Whitening or None
+        Both together; lines 1 and 2 are then skipped.
+    n_rows : float
+        From how many other rows the two were estimated; infinite where they are exact.
+    """
 
     mean: Vector | None = None
     covariance: Matrix | None = None
+    whitening: Whitening | None = None
+    n_rows: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -36,11 +53,11 @@ class Request:
     Attributes
     ----------
     n_components : int or None
-        Dimension k of the subspace, None to count the outlying eigenvalues.
+        Dimension k of the subspace; None is r-hat and whatever stands out beside it.
     include_mirror_direction : bool
         Let r-hat be one of the k directions.
     false_positive_rate : float
-        Of the count.
+        Of what stands out.
     lanczos : bool
         Multiply with Q instead of forming it.
     tol : float
@@ -58,6 +75,40 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Mirror:
+    """The mirror (lines 1 to 3), and the rows that it is applied to.
+
+    Attributes
+    ----------
+    whitening : Whitening
+        mu-hat and Sigma-hat.
+    cross : ndarray of shape (d,)
+        The mean of y (x - mu).
+    first, second : Rows
+        The rows that serve for r, and those that serve for Q.
+    mean_rows, covariance_rows : float
+        How many rows mu-hat and Sigma-hat were estimated from, infinite where they are known.
+    """
+
+    whitening: Whitening
+    cross: Vector
+    first: Rows
+    second: Rows
+    mean_rows: float
+    covariance_rows: float
+
+    @property
+    def direction(self) -> Vector:
+        """r-hat, in the units of x."""
+        return self.whitening.solve(self.cross)
+
+    @property
+    def axis(self) -> Vector:
+        """The whitened image of r-hat."""
+        return self.whitening.whiten_sum(self.cross)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The subspace and how it was found.
 
@@ -69,6 +120,8 @@ class Outcome:
         r-hat.
     spectrum : Spectrum
         Eigenvalues of Q, inside the complement of r-hat where r-hat was taken first.
+    n_outliers : int
+        How many of the eigenvectors are in the basis.
     mean : ndarray of shape (d,)
         mu-hat.
     status : str or None
@@ -78,57 +131,64 @@ class Outcome:
     basis: Matrix
     direction: Vector
     spectrum: Spectrum
+    n_outliers: int
     mean: Vector
     status: str | None
 
 
-def algorithm1(rows: Rows, known: KnownFeatures | Whitening, request: Request) -> Outcome:
-    """Run Algorithm 1.
-
-    With mean and covariance known (a :class:`Whitening`) lines 1 and 2 are skipped, and every
-    row serves both for r and for Q.
-    """
-    # Lines 1 and 2: mean and covariance, from the first half of the rows
-    if isinstance(known, Whitening):
-        first, second, whitening, covariance_rows = rows, rows, known, np.inf
-        cross = label_cross(rows, whitening)
-        check_finite(rows, cross)
-    else:
-        first, second = halves(rows)
-        labelled = reduce(first, LabelledMoments.of)
-        check_finite(first, labelled.features.mean, np.diagonal(labelled.features.scatter))
-        whitening = estimate_whitening(labelled, known, second.n_present / first.n_present)
-        covariance_rows = first.n_present - 1 if known.covariance is None else np.inf
-        cross = labelled.cross_about(whitening.mean) / labelled.features.weight
-
-    # Line 3: the mirror direction, and its whitened image
-    direction, axis = whitening.solve(cross), whitening.whiten_sum(cross)
-
+def algorithm1(rows: Rows, known: KnownFeatures, request: Request) -> Outcome:
+    """Run Algorithm 1; with r-hat as one of the directions where that is asked for."""
+    # Lines 1 to 3: mean, covariance and the mirror direction
+    mirror = prepare(rows, known)
+    axis, k = mirror.axis, request.n_components
+    beside = axis if axis.any() and (request.include_mirror_direction or k is None) else None
     # Lines 4 to 7: mirrored labels, Q, and its eigenvalues in the order of their distance
-    beside = axis if request.include_mirror_direction and axis.any() else None
-    spectrum, k = None, request.n_components
-    if request.lanczos and k is not None:
-        spectrum = lanczos_outliers(second, direction, whitening, beside, request)
-    if spectrum is None:
-        mirrored = mirrored_moments(second, direction, whitening)
-        check_finite(second, mirrored.masses, mirrored.first, np.diagonal(mirrored.second))
-        Q = whitening.whiten_matrix(mirrored.about(whitening.mean))
+    n_outliers = None if k is None else k - (beside is not None)
+    if request.lanczos and n_outliers is not None:
+        spectrum = lanczos_outliers(mirror, beside, n_outliers, request)
+    else:
+        mirrored = mirrored_moments(mirror.second, mirror.direction, mirror.whitening)
+        check_finite(mirror.second, mirrored.masses, mirrored.first, np.diagonal(mirrored.second))
+        Q = mirror.whitening.whiten_matrix(mirrored.about(mirror.whitening.mean))
         spectrum = dense_spectrum(Q) if beside is None else spectrum_beside(beside, Q)
-        if k is None:
-            k = count_outliers(spectrum, mirrored, covariance_rows, request)
-            k += beside is not None
-    assert k is not None
+        if n_outliers is None:
+            n_outliers = count_outliers(spectrum, mirror, mirrored, request)
+    # Line 8: the span, in the units of x
+    vectors = spectrum.vectors[:, :n_outliers]
+    if beside is not None:
+        vectors = np.column_stack([beside, vectors])
+    basis = mirror.whitening.direction(vectors).T
+    found = None if k is not None else n_outliers
+    status = describe(mirror, found, request.false_positive_rate)
+    mean = mirror.whitening.mean
+    return Outcome(basis, mirror.direction, spectrum, n_outliers, mean, status)
 
-    # Line 8: the span, in the units of x. Where no eigenvalue stands out, r-hat is left.
-    vectors = spectrum.vectors[:, :k]
-    if beside is not None or (k == 0 and axis.any()):
-        vectors = np.column_stack([axis, vectors[:, : max(k - 1, 0)]])
-    elif k == 0:
-        vectors = spectrum.vectors[:, :1]
-    basis = whitening.direction(vectors).T
-    n_outliers = None if request.n_components else k - (beside is not None)
-    status = describe(axis, n_outliers, first.n_present, request.false_positive_rate)
-    return Outcome(basis, direction, spectrum, whitening.mean, status)
+
+def prepare(rows: Rows, known: KnownFeatures) -> Mirror:
+    """Estimate what is not known of mu, Sigma and r (lines 1 to 3).
+
+    With mean and covariance known, every row serves both for r and for Q.
+    """
+    if known.whitening is not None:
+        cross = label_cross(rows, known.whitening)
+        check_finite(rows, cross)
+        return Mirror(known.whitening, cross, rows, rows, known.n_rows, known.n_rows)
+    first, second = halves(rows)
+    labelled = reduce(first, LabelledMoments.of)
+    moments = labelled.features
+    check_finite(first, moments.mean, np.diagonal(moments.scatter))
+    whitening = estimate_whitening(moments, known, second.n_present / first.n_present)
+    cross = labelled.cross_about(whitening.mean) / moments.weight
+    if known.mean is None and abs(labelled.label_sum) == moments.weight:
+        cross = np.zeros_like(cross)  # labels that do not vary: what is left is rounding
+    return Mirror(
+        whitening,
+        cross,
+        first,
+        second,
+        first.effective_rows if known.mean is None else np.inf,
+        first.effective_rows - (known.mean is None) if known.covariance is None else np.inf,
+    )
 
 
 def halves(rows: Rows) -> tuple[Rows, Rows]:
@@ -140,81 +200,92 @@ def halves(rows: Rows) -> tuple[Rows, Rows]:
 
 
 def estimate_whitening(
-    labelled: LabelledMoments, known: KnownFeatures, second_to_first: float
+    moments: FeatureMoments, known: KnownFeatures, second_to_first: float
 ) -> Whitening:
     """Return mu-hat and the factors of Sigma-hat (lines 1 and 2), as far as they are not known.
 
     Line 2 divides a sum over floor(n/2) rows by ceil(n/2), hence the ratio of the two.
     """
-    moments = labelled.features
     mean = moments.mean if known.mean is None else known.mean
     if known.covariance is not None:
         return Whitening.known(mean, known.covariance)
     step = moments.mean - mean
     covariance = (moments.covariance + np.outer(step, step)) / second_to_first
-    return Whitening.of(mean, covariance, moments.precision)
+    return Whitening.of(mean, covariance, moments.dtype, " in the first half of the rows")
 
 
 def spectrum_beside(axis: Vector, Q: Matrix) -> Spectrum:
     """Return the spectrum of Q inside the orthogonal complement of the axis."""
+    if len(axis) == 1:
+        return Spectrum(np.empty(0), np.empty((1, 0)), float(Q[0, 0]))
     complement = qr(axis[:, None])[0][:, 1:]
     inside = dense_spectrum(complement.T @ Q @ complement)
     return Spectrum(inside.eigenvalues, complement @ inside.vectors, inside.bulk)
 
 
 def lanczos_outliers(
-    rows: Rows, direction: Vector, whitening: Whitening, axis: Vector | None, request: Request
-) -> Spectrum | None:
-    """Return the outlying eigenpairs without forming Q, None where Lanczos cannot find them."""
-    d = len(direction)
-    k = (request.n_components or 1) - (axis is not None)
-    if not 0 < k < d - 1:
-        return None
-    mirrored = MirroredOperator(rows, direction, whitening)
-    check_finite(rows, np.array([mirrored.mean_weight]))
-    bulk = mirrored.mean_weight
-    unit = np.zeros(d) if axis is None else axis / np.linalg.norm(axis)
+    mirror: Mirror, beside: Vector | None, n_outliers: int, request: Request
+) -> Spectrum:
+    """Return the outlying eigenpairs without forming Q."""
+    Q = MirroredOperator(mirror.second, mirror.direction, mirror.whitening)
+    check_finite(mirror.second, np.array([Q.bulk]))
+    d = len(mirror.cross)
+    unit = np.zeros(d) if beside is None else beside / np.linalg.norm(beside)
 
     def centred(v: Vector) -> Vector:
         v = v - (unit @ v) * unit
-        image = mirrored(v) - bulk * v
+        image = Q(v) - Q.bulk * v
         return image - (unit @ image) * unit
 
     start = request.rng.standard_normal(d)
-    tolerance = request.tol * 2 * np.sqrt(d / rows.n_present)
-    try:
-        return lanczos_spectrum(centred, start - (unit @ start) * unit, k, bulk, tolerance)
-    except ArpackNoConvergence:
-        return None
+    tolerance = request.tol * min(2 * np.sqrt(d / mirror.second.effective_rows), 1.0)
+    return lanczos_spectrum(centred, start - (unit @ start) * unit, n_outliers, Q.bulk, tolerance)
 
 
 def count_outliers(
-    spectrum: Spectrum, mirrored: SignedMoments, covariance_rows: float, request: Request
+    spectrum: Spectrum, mirror: Mirror, mirrored: SignedMoments, request: Request
 ) -> int:
     """Return how many eigenvalues lie further from the median than those of pure noise."""
+    d = len(spectrum.eigenvalues)
+    if d == 0:
+        return 0
     edge = null_deviation(
-        len(spectrum.eigenvalues),
-        mirrored.effective_rows,
-        mirrored.masses / mirrored.weight,
-        covariance_rows,
+        NullModel(
+            d,
+            mirrored.effective_rows,
+            mirrored.masses / mirrored.weight,
+            mirror.mean_rows,
+            max(mirror.covariance_rows, d),
+        ),
         request.false_positive_rate,
         request.rng,
     )
     return int((spectrum.deviations > edge).sum())
 
 
-def describe(axis: Vector, n_outliers: int | None, n_rows: int, rate: float) -> str | None:
-    """Return what is wrong with a mirror direction, given as a whitened vector, if anything is.
+def describe(mirror: Mirror, n_outliers: int | None, rate: float) -> str | None:
+    """Return what is wrong with a mirror, if anything is.
 
-    Without any dependence of y on x, n |axis|^2 is at most chi-squared with d degrees of freedom,
-    for labels of any balance.
+    Labels whose share of +1 differs between the halves by six standard errors were sorted.
+    Where y does not depend on x, n |axis|^2 is at most chi-squared with d degrees of freedom, for
+    labels of any balance.
     """
-    if not axis.any():
+    if not mirror.axis.any():
         return (
             "The labels do not vary in the first half of the rows, so there is no mirror: "
             "method='paper' divides the rows in their order, shuffle rows that are sorted."
         )
-    if n_outliers == 0 and n_rows * (axis @ axis) < chi2.isf(rate, len(axis)):
+    means = [
+        half.weighted(half.y).sum() / half.total_weight for half in (mirror.first, mirror.second)
+    ]
+    error = np.sqrt(1 / mirror.first.effective_rows + 1 / mirror.second.effective_rows)
+    if abs(means[0] - means[1]) > 6 * error * np.sqrt(1 - np.mean(means) ** 2):
+        return (
+            "The two halves of the rows have very different labels: method='paper' divides the "
+            "rows in their order, shuffle rows that are sorted."
+        )
+    n_rows = mirror.first.effective_rows
+    if n_outliers == 0 and n_rows * (mirror.axis @ mirror.axis) < chi2.isf(rate, len(mirror.axis)):
         return (
             "No eigenvalue stands out and the mirror direction is no longer than noise: the "
             "labels do not depend on X, or not so that this many rows could show it."

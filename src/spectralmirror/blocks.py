@@ -51,6 +51,14 @@ class Rows:
         """The sum of the weights."""
         return float(len(self) if self.weight is None else self.weight.sum(dtype=np.float64))
 
+    @property
+    def effective_rows(self) -> float:
+        """The number of equally weighted rows that these are worth (Kish)."""
+        if self.weight is None:
+            return float(len(self))
+        weight = self.weight.astype(np.float64)
+        return float(weight.sum() ** 2 / (weight @ weight))
+
     def weighted(self, values: AnyArray) -> AnyArray:
         """One number a row times its weight, in the precision of the features."""
         values = values.astype(self.X.dtype, copy=False)
@@ -61,11 +69,20 @@ class Rows:
         return Rows(self.X[index], self.y[index], weight)
 
     def blocks(self) -> Iterator[Rows]:
-        """Yield the rows in order, a block at a time, as views; one block where there are none.
+        """Yield the rows in order, a block at a time; one block where there are none.
 
-        A block has at least d rows, so that adding up d x d sums never costs more than they do.
+        Blocks are views, but rows of weight 0 are absent from them. A block is made from at least
+        d rows, so that adding up d x d sums never costs more than they do.
         """
-        return self._parts(BLOCK_BYTES, at_least=self.X.shape[1])
+        for part in self._parts(BLOCK_BYTES, at_least=self.X.shape[1]):
+            yield part.present()
+
+    def present(self) -> Rows:
+        """Return the rows that count."""
+        if self.weight is None or self.weight.all():
+            return self
+        kept = np.flatnonzero(self.weight)
+        return Rows(self.X[kept], self.y[kept], self.weight[kept])
 
     def pieces(self) -> Iterator[Rows]:
         """Yield the rows in smaller parts, for kernels that pass over them twice."""

@@ -112,6 +112,7 @@ def make_linear_classifier_mixture(
     """
     f = get_response(response)
     _require_count(n_samples=n_samples, group_size=group_size)
+    n_samples, group_size = int(n_samples), int(group_size)
     rng = check_random_state(random_state)
     if profiles is None:
         _require_count(n_features=n_features, n_components=n_components)
@@ -119,7 +120,7 @@ def make_linear_classifier_mixture(
     else:
         U = check_array(profiles, dtype=np.float64, input_name="profiles")
     k, d = U.shape
-    p = rng.dirichlet(np.ones(k)) if weights is None else _check_weights(weights, k)
+    p = rng.dirichlet(np.ones(k)) if weights is None else _check_probabilities(weights, k)
     mu = check_mean(0.0 if mean is None else mean, d)
 
     n_groups = -(-n_samples // group_size)
@@ -151,7 +152,7 @@ def _draw_profiles(k: int, d: int, norm: float | None, rng: np.random.RandomStat
     return np.asarray(U * (norm / np.linalg.norm(U, axis=1, keepdims=True)))
 
 
-def _check_weights(weights: ArrayLike, k: int) -> Vector:
+def _check_probabilities(weights: ArrayLike, k: int) -> Vector:
     p: Vector = column_or_1d(weights).astype(np.float64)
     if p.shape != (k,):
         raise ValueError(f"weights must hold one number for each of {k} profiles, got {p.size}.")

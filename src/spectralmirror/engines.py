@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 import operator
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -33,26 +33,49 @@ class Source(Protocol[BlockOut]):
         """Yield the rows in order, a block at a time."""
 
 
-@functools.cache
-def _controller() -> Any:
-    return ThreadpoolController()  # looking up the loaded libraries takes milliseconds: once
+class _BlasLimit:
+    """The number of BLAS threads belongs to the whole process: the first who holds it to one
+    remembers what it was, and the last to leave restores it.
+    """  # noqa: D205
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.holders = 0
+        self.allowed = 1
+        self.limit: Any = None
+
+    @functools.cached_property
+    def controller(self) -> Any:
+        return ThreadpoolController()  # looking up the loaded libraries takes milliseconds: once
+
+    def enter(self) -> int:
+        with self.lock:
+            if self.holders == 0:
+                pools = self.controller.info()
+                threads = [p["num_threads"] for p in pools if p["user_api"] == "blas"]
+                self.allowed = max(threads, default=1)
+                self.limit = self.controller.limit(limits=1, user_api="blas")
+            self.holders += 1
+            return self.allowed
+
+    def leave(self) -> None:
+        with self.lock:
+            self.holders -= 1
+            if self.holders == 0:
+                self.limit.restore_original_limits()
 
 
-#: How many threads BLAS was allowed before it was held to one.
-_allowed: ContextVar[int] = ContextVar("_allowed", default=0)
+_blas_limit = _BlasLimit()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
     """Hold BLAS to one thread, and yield how many it was allowed before."""
-    pools = [pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas"]
-    n_threads = _allowed.get() or max(pools, default=1)
-    token = _allowed.set(n_threads)
+    n_threads = _blas_limit.enter()
     try:
-        with _controller().limit(limits=1, user_api="blas"):
-            yield n_threads
+        yield n_threads
     finally:
-        _allowed.reset(token)
+        _blas_limit.leave()
 
 
 def small_matrices(n_features: int) -> AbstractContextManager[Any]:
@@ -72,11 +95,15 @@ def reduce(source: Source[Block], statistic: Callable[[Block], T]) -> T:
     """
 
     def quietly(block: Block) -> T:
-        # Infinite or missing values show in the sums, where they are reported by column.
         with np.errstate(over="ignore", invalid="ignore"):
             return statistic(block)
 
-    with one_blas_thread() as n_threads, ThreadPoolExecutor(n_threads) as pool:
+    # Infinite or missing values show in the sums, where they are reported by column.
+    with (
+        one_blas_thread() as n_threads,
+        ThreadPoolExecutor(n_threads) as pool,
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
         values = _in_order(pool, quietly, source.blocks(), ahead=n_threads + 1)
         return functools.reduce(operator.add, values)
 

@@ -23,7 +23,7 @@ __all__ = ["far_origin", "linear_sums", "sample_origin", "shifted", "weighted_su
 DENSE_FROM = 0.05
 #: Raw sums lose (mean / standard deviation)^2 units in the last place. Where a mean is further
 #: from 0 than so many standard deviations, it is subtracted from the rows first.
-FAR_FROM_ZERO = {np.dtype(np.float64): 30.0, np.dtype(np.float32): 1.0}
+FAR_FROM_ZERO = {np.dtype(np.float64): 3.0, np.dtype(np.float32): 1.0}
 _SAMPLE = 256
 
 _buffers = threading.local()  # one a thread; the threads of an engine end with its sum

@@ -131,6 +131,8 @@ def profile_error(true: ArrayLike, found: ArrayLike, *, scale_free: bool = False
         raise ValueError("true has only zero profiles, against which no relative error exists.")
     if scale_free:
         U, V = _unit_rows(U, "true"), _unit_rows(V, "found")
+    scale = max(np.abs(U).max(), np.abs(V).max())
+    U, V = U / scale, V / scale
     squares = np.square(U[:, None, :] - V[None, :, :]).sum(axis=2)
     total = squares[linear_sum_assignment(squares)].sum()
     return float(np.sqrt(total / np.square(U).sum()))

@@ -23,7 +23,7 @@ def label_cross(rows: Rows, whitening: Whitening) -> Vector:
     def of(block: Rows) -> Vector:
         labels = block.weighted(block.y)
         sums = linear_sums(block.X, labels[None, :], origin)[0]
-        return np.append(sums, labels.sum(dtype=np.float64))
+        return np.append(sums, _sum(labels))
 
     sums = reduce(rows, of)
     centred: Vector = sums[:-1] - sums[-1] * _step(whitening, origin)
@@ -48,7 +48,7 @@ def _mirror_block(rows: Rows, direction: Vector, origin: AnyArray | None) -> Sig
 
 def _mirror(rows: Rows, direction: Vector, origin: AnyArray | None) -> AnyArray:
     # Single precision does not resolve <r, x> where the features lie far from 0.
-    X = rows.X if origin is None else rows.X.astype(np.float64)
+    X = rows.X if origin is None else rows.X.astype(np.float64, copy=False)
     return mirrored_labels(X, rows.y, direction)
 
 
@@ -60,6 +60,10 @@ def _step(whitening: Whitening, origin: AnyArray | None) -> Vector:
     return whitening.mean if origin is None else whitening.mean - origin.astype(np.float64)
 
 
+def _sum(values: AnyArray) -> float:
+    return float(values.sum(dtype=np.float64))
+
+
 class MirroredOperator:
     """v -> Q v without Q: n d operations each, where forming Q takes n d^2.
 
@@ -69,11 +73,12 @@ class MirroredOperator:
     def __init__(self, rows: Rows, direction: Vector, whitening: Whitening):
         self.whitening = whitening
         self.origin = _origin(rows, whitening)
-        z = np.concatenate([_mirror(block, direction, self.origin) for block in rows.blocks()])
-        self.rows = Rows(rows.X, rows.weighted(z))
+        parts = Rows(rows.X, rows.y)  # all of them: a mirrored label for every row
+        z = np.concatenate([_mirror(part, direction, self.origin) for part in parts.blocks()])
+        self.rows = Rows(rows.X, z, rows.weight)
         self.weight = rows.total_weight
         #: sum_i w_i Z_i / sum_i w_i, where the bulk of the spectrum lies
-        self.mean_weight = float(self.rows.y.sum(dtype=np.float64) / self.weight)
+        self.bulk = reduce(self.rows, lambda block: _sum(block.weighted(block.y))) / self.weight
 
     def __call__(self, v: Vector) -> Vector:
         """Apply Q to a whitened vector."""
@@ -88,9 +93,9 @@ class MirroredOperator:
                 part = shifted(piece.X, self.origin)
                 t = part.dot(g)  # for vectors much faster than @, and sparse rows have it too
                 t -= offset
-                t *= piece.y
+                t *= piece.weighted(piece.y)
                 sums[:-1] += part.T.dot(t)
-                sums[-1] += t.sum(dtype=np.float64)
+                sums[-1] += _sum(t)
             return sums
 
         sums = reduce(self.rows, of)

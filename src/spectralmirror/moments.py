@@ -17,13 +17,13 @@ from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.blocks import Rows
 from spectralmirror.engines import reduce
 from spectralmirror.kernels import sample_origin, weighted_sums
-from spectralmirror.validation import check_weights
+from spectralmirror.validation import check_finite, check_weights
 from spectralmirror.whitening import Whitening
 
 __all__ = ["FeatureMoments", "LabelledMoments", "SignedMoments"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeatureMoments:
     """Weight, mean and scatter of the features (lines 1 and 2 of Algorithm 1).
 
@@ -38,8 +38,8 @@ class FeatureMoments:
         sum_i w_i x_i / weight.
     scatter : ndarray of shape (d, d)
         sum_i w_i (x_i - mean)(x_i - mean)'.
-    precision : float
-        Machine epsilon of the rows that were summed.
+    dtype : dtype
+        Precision of the rows that were summed, float64 or float32.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class FeatureMoments:
     weight: float
     mean: Vector
     scatter: Matrix
-    precision: float = float(np.finfo(np.float64).eps)
+    dtype: Any = np.float64
 
     @classmethod
     def from_rows(cls, X: Any, sample_weight: Any = None) -> FeatureMoments:
@@ -64,7 +64,10 @@ class FeatureMoments:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, X.shape[0], X.dtype)
-        return reduce(Rows(X, np.zeros(X.shape[0], X.dtype), sample_weight), cls.of)
+        rows = Rows(X, np.zeros(X.shape[0], X.dtype), sample_weight)
+        moments = reduce(rows, cls.of)
+        check_finite(rows, moments.mean, np.diagonal(moments.scatter))
+        return moments
 
     @classmethod
     def of(cls, rows: Rows) -> FeatureMoments:
@@ -72,12 +75,15 @@ class FeatureMoments:
         return LabelledMoments.of(rows).features
 
     def __add__(self, other: FeatureMoments) -> FeatureMoments:
+        if self.mean.shape != other.mean.shape:
+            raise ValueError("Only moments of the same features can be added.")
         weight = self.weight + other.weight
         step = other.mean - self.mean
         share = other.weight / weight if weight else 0.0
         mean = self.mean + share * step
         scatter = self.scatter + other.scatter + self.weight * share * np.outer(step, step)
-        return FeatureMoments(weight, mean, scatter, max(self.precision, other.precision))
+        coarser = min(self.dtype, other.dtype, key=lambda dtype: np.dtype(dtype).itemsize)
+        return FeatureMoments(weight, mean, scatter, coarser)
 
     @cached_property
     def covariance(self) -> Matrix:
@@ -87,10 +93,10 @@ class FeatureMoments:
     @cached_property
     def whitening(self) -> Whitening:
         """The factors of the covariance, computed once however many fits use them."""
-        return Whitening.of(self.mean, self.covariance, self.precision)
+        return Whitening.of(self.mean, self.covariance, self.dtype)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelledMoments:
     """Moments of the features together with their sums against the labels.
 
@@ -119,7 +125,7 @@ class LabelledMoments:
         offset = first[0] / weight if weight else np.zeros(X.shape[1])
         scatter -= weight * np.outer(offset, offset)
         mean = offset if origin is None else origin.astype(np.float64) + offset
-        features = FeatureMoments(weight, mean, scatter, float(np.finfo(X.dtype).eps))
+        features = FeatureMoments(weight, mean, scatter, X.dtype)
         return cls(features, label_sum, first[1] - label_sum * offset)
 
     def __add__(self, other: LabelledMoments) -> LabelledMoments:
@@ -132,7 +138,7 @@ class LabelledMoments:
         return self.cross + self.label_sum * (self.features.mean - mean)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SignedMoments:
     """Sums of features under weights z of either sign, such as mirrored labels (line 5).
 
@@ -187,11 +193,6 @@ class SignedMoments:
             self.second + other.second,
             self.origin,
         )
-
-    @property
-    def mean_weight(self) -> float:
-        """sum_i z_i / sum_i w_i: where the bulk of the whitened spectrum lies."""
-        return float((self.masses[0] - self.masses[1]) / self.weight)
 
     @property
     def effective_rows(self) -> Vector:

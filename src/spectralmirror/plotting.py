@@ -38,9 +38,10 @@ def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
     """
     check_is_fitted(mirror)
     ax = _axes(ax, 1)[0]
-    n_kept = mirror.n_components_ - mirror.include_mirror_direction
+    n_kept = mirror.n_outliers_
     kept, rest = mirror.eigenvalues_[:n_kept], mirror.eigenvalues_[n_kept:]
-    low, high = mirror.eigenvalues_.min(), mirror.eigenvalues_.max()
+    low = mirror.eigenvalues_.min(initial=mirror.bulk_)
+    high = mirror.eigenvalues_.max(initial=mirror.bulk_)
     edges = np.linspace(low, high, 41) if high > low else np.array([low - 0.5, low + 0.5])
     ax.hist(
         [rest, kept],
@@ -49,7 +50,8 @@ def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
         color=[BULK, OUTLIER],
         label=[f"bulk ({len(rest)})", f"kept ({n_kept})"],
     )
-    centre = "median" if len(rest) else "mean of Z"
+    dense = len(mirror.eigenvalues_) >= mirror.n_features_in_ - 1
+    centre = "median" if dense else "mean of Z"
     ax.axvline(mirror.bulk_, color=MIRROR, linestyle="--", linewidth=1.2, label=centre)
     ax.yaxis.get_major_locator().set_params(integer=True)
     ax.set(xlabel="eigenvalue of Q", ylabel="number of eigenvalues", title="Spectrum")
@@ -90,6 +92,8 @@ def plot_mirror(
     step = max(1, -(-np.shape(X)[0] // max_points))
     y = column_or_1d(y)
     X = validate_data(mirror, X, accept_sparse="csr", dtype=FLOATS, reset=False)[::step]
+    if not np.isin(y, mirror.classes_).all():
+        raise ValueError(f"y must hold the labels that were fitted, {mirror.classes_.tolist()}.")
     labels = np.where(y[::step] == mirror.classes_[1], 1, -1)
     r = mirror.mirror_direction_
     across, along = _standardised(X, r), _standardised(X, _second_direction(mirror))
@@ -116,7 +120,8 @@ def plot_mirror(
         ax.set(title=title, xlabel="along r (standard deviations)")
         ax.set_aspect("equal")
         _legend_below(ax)
-    axes[0].set_ylabel("across r, in the subspace (standard deviations)")
+    where = "in the subspace" if mirror.n_components_ > 1 else "at random"
+    axes[0].set_ylabel(f"across r, {where} (standard deviations)")
     return axes
 
 

@@ -41,15 +41,18 @@ class Response:
 
     def expected_label(self, t: ArrayLike) -> Vector:
         """E[y | <u, x> = t] = 2 f(t) - 1, the paper's g, computed as f(t) - f(-t)."""
-        return self.f(t) - self.f(np.negative(t))
+        t = np.asarray(t, dtype=np.float64)
+        return self.f(t) - self.f(-t)
 
 
 def _logistic_derivative(t: ArrayLike) -> Vector:
-    return np.asarray(expit(t) * expit(np.negative(t)))
+    t = np.asarray(t, dtype=np.float64)
+    return np.asarray(expit(t) * expit(-t))
 
 
 def _normal_density(t: ArrayLike) -> Vector:
-    return np.asarray(np.exp(-0.5 * np.square(t)) / np.sqrt(2 * np.pi))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(-0.5 * np.square(t, dtype=np.float64)) / np.sqrt(2 * np.pi))
 
 
 def _step(t: ArrayLike) -> Vector:

@@ -73,6 +73,7 @@ class _SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        # Not a classifier, but this is how scikit-learn learns that y must have two classes.
         tags.classifier_tags = ClassifierTags(multi_class=False)
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -104,39 +105,45 @@ class SpectralMirror(_SubspaceTransformer):
     5. the k eigenvectors w of Q whose eigenvalues lie furthest from their median;
     6. U-hat = span of the Sigma^(-1/2) w.
 
-    The rows are read once, in blocks; time grows as n d^2.
+    The rows are read once, in blocks (twice where mean and covariance are known); time grows as
+    n d^2.
 
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Dimension k of the subspace. "auto" counts the eigenvalues that stand out of the bulk;
-        where none does, the subspace is that of the mirror direction, with a warning if this too
+        Dimension k of the subspace. "auto" takes r-hat, as `include_mirror_direction` does, and
+        whatever eigenvalues stand out of the bulk beside it; it warns if none does and r-hat too
         is no longer than noise.
     method : {"paper"}, default="paper"
         "paper" is Algorithm 1 to the letter. It divides the rows into halves in the order in
-        which they come: shuffle rows that are sorted.
+        which they come: shuffle rows that are sorted. The mirror stands at <r, x> = 0, with no
+        intercept: centre features whose classifiers have one.
     mean : float or array-like of shape (n_features,), default=None
         Mean of the features, where it is known.
     covariance : array-like of shape (n_features, n_features), default=None
         Covariance of the features, where it is known. With mean and covariance both known all
-        rows serve for r and for Q, and from 500 features on Q is never formed.
+        rows serve for r and for Q, and from 500 features on Q is not formed unless its
+        eigenvalues are to be counted.
     moments : FeatureMoments, default=None
         Mean and covariance as summed once by ``FeatureMoments.from_rows(X)``, for features that
-        serve many label vectors. In place of `mean` and `covariance`.
+        serve many label vectors. In place of `mean` and `covariance`, and used like these: there
+        are no halves, and all rows serve for everything.
     include_mirror_direction : bool, default=False
         Take r-hat as one of the k directions, and look for the other k - 1 in its (whitened)
         complement. The theorem promises only these k - 1 (the remark after Theorem 1).
     false_positive_rate : float, default=0.01
-        With ``n_components="auto"``: the probability that an eigenvalue of pure noise counts,
-        for Gaussian features.
+        With ``n_components="auto"``: the probability that any eigenvalue of pure noise counts, for
+        Gaussian features and rows of equal weight (with unequal weights it is approximate).
     eigen_solver : {"auto", "dense", "lanczos"}, default="auto"
-        "dense" forms Q. "lanczos", for known mean and covariance, only multiplies with it, and
-        takes the mean of Z as the centre of the bulk, which the median of the eigenvalues tends
-        to. "auto" is "lanczos" where mean and covariance are known and n_features >= 500.
+        "dense" forms Q. "lanczos", for known mean and covariance, only multiplies with it. It
+        then does not know the median, and takes the mean of Z, to which the median tends, as the
+        centre of the bulk: use "dense" for Algorithm 1 to the letter. "auto" is "lanczos" where
+        mean and covariance are known and n_features >= 500.
     tol : float, default=0.1
-        Accuracy of Lanczos: it stops when its eigenpairs are those of a matrix that differs from
-        Q by so small a share of the sampling error of Q, 2 sqrt(d / n). Where the eigenvalues
-        stand out it is far more exact by then; where they do not, more would be spent on noise.
+        Accuracy of Lanczos: residuals of the eigenpairs, relative to their distance from the
+        bulk, as a share of the relative sampling error of Q, 2 sqrt(d / n) (at most 1). Where
+        eigenvalues stand out it is far more exact by then; where they do not, more would be
+        spent on noise.
     random_state : int, RandomState instance or None, default=None
         For the noise that "auto" draws, and for the first Lanczos vector.
 
@@ -154,6 +161,8 @@ class SpectralMirror(_SubspaceTransformer):
         The median of the eigenvalues, or the centre that stands in for it.
     n_components_ : int
         Dimension of the subspace.
+    n_outliers_ : int
+        How many of its directions are eigenvectors of Q: all of them, or all but r-hat.
     mean_ : ndarray of shape (n_features,)
         Mean of the features that was used.
     classes_ : ndarray of shape (2,)
@@ -256,41 +265,62 @@ class SpectralMirror(_SubspaceTransformer):
         self.mirror_direction_ = outcome.direction
         self.eigenvalues_, self.bulk_ = outcome.spectrum.eigenvalues, outcome.spectrum.bulk
         self.n_components_ = len(self.components_)
+        self.n_outliers_ = outcome.n_outliers
         self.mean_ = outcome.mean
         return self
 
-    def _known_features(self, rows: Rows) -> KnownFeatures | Whitening:
+    def _known_features(self, rows: Rows) -> KnownFeatures:
         d = rows.X.shape[1]
         if self.moments is not None:
             if self.mean is not None or self.covariance is not None:
-                raise ValueError("moments already hold a mean and a covariance: pass one or other.")
+                raise ValueError(
+                    "moments already hold a mean and a covariance: pass either moments, or mean "
+                    "and covariance."
+                )
             if len(self.moments.mean) != d:
                 raise ValueError(
                     f"moments are of {len(self.moments.mean)} features, but X has {d}."
                 )
-            return self.moments.whitening
+            whitening = self.moments.whitening
+            return KnownFeatures(whitening=whitening, n_rows=self.moments.weight - 1)
         mean = None if self.mean is None else check_mean(self.mean, d)
-        covariance = None if self.covariance is None else check_covariance(self.covariance, d)
+        covariance = None
+        if self.covariance is not None:
+            self._check_order(self.covariance)
+            covariance = check_covariance(self.covariance, d)
         if mean is not None and covariance is not None:
-            return Whitening.known(mean, covariance)
+            return KnownFeatures(whitening=Whitening.known(mean, covariance))
         if covariance is None:
-            _require_rows(rows, 2 * (d + 1), "estimates the covariance from the first half")
+            _require_rows(
+                rows,
+                2 * (d + 1),
+                "method='paper' estimates the covariance from the first half of the rows",
+                "pass more rows, fewer features, or a known mean and covariance",
+            )
         return KnownFeatures(mean, covariance)
 
-    def _use_lanczos(self, known: KnownFeatures | Whitening, d: int) -> bool:
+    def _check_order(self, covariance: Any) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        columns = getattr(covariance, "columns", None)
+        if names is not None and columns is not None and list(columns) != list(names):
+            raise ValueError("covariance must have the columns of X, in the same order.")
+
+    def _use_lanczos(self, known: KnownFeatures, d: int) -> bool:
         if self.eigen_solver == "auto":
-            return isinstance(known, Whitening) and d >= LANCZOS_FROM
-        if self.eigen_solver == "lanczos" and not isinstance(known, Whitening):
+            return known.whitening is not None and d >= LANCZOS_FROM
+        if self.eigen_solver == "dense":
+            return False
+        if known.whitening is None:
             raise ValueError(
                 "eigen_solver='lanczos' needs mean and covariance, or moments: without them the "
                 "d x d covariance is summed anyway, and eigen_solver='dense' is faster."
             )
-        if self.eigen_solver == "lanczos" and self.n_components == "auto":
+        if self.n_components == "auto":
             raise ValueError(
                 "eigen_solver='lanczos' finds as many eigenvalues as it is asked for: give "
                 "n_components, or count them with eigen_solver='dense'."
             )
-        return self.eigen_solver == "lanczos"
+        return True
 
 
 class PrincipalHessianDirections(_SubspaceTransformer):
@@ -369,7 +399,9 @@ class PrincipalHessianDirections(_SubspaceTransformer):
         """
         rows = self._check_rows(X, y, sample_weight)
         d = rows.X.shape[1]
-        _require_rows(rows, d + 1, "estimates the covariance")
+        _require_rows(
+            rows, d + 1, "the covariance is estimated", "pass more rows, or fewer features"
+        )
         with named_columns(self), small_matrices(d):
             labelled = reduce(rows, LabelledMoments.of)
             moments = labelled.features
@@ -395,29 +427,33 @@ class PrincipalHessianDirections(_SubspaceTransformer):
 
 def _hessian_block(rows: Rows, slope: Vector, intercept: float, origin: Any) -> SignedMoments:
     """Sum the features of a block under e = y - intercept - <slope, x>."""
-    X = rows.X if origin is None else rows.X.astype(np.float64)
+    X = rows.X if origin is None else rows.X.astype(np.float64, copy=False)
     return SignedMoments.of(rows, rows.y - intercept - X.dot(slope), origin)
 
 
-def _require_rows(rows: Rows, needed: int, why: str) -> None:
+def _require_rows(rows: Rows, needed: int, why: str, remedy: str) -> None:
     if rows.n_present < needed:
         raise ValueError(
-            f"The method {why} of the rows and needs at least {needed} of them for "
-            f"{rows.X.shape[1]} features, but got n_samples = {rows.n_present}: pass more rows, "
-            "fewer features, or a known mean and covariance."
+            f"At least {needed} rows are needed for {rows.X.shape[1]} features, because {why}, but "
+            f"got n_samples = {rows.n_present}: {remedy}."
         )
 
 
 def _orthonormal_rows(vectors: Matrix) -> Matrix:
-    """Orthonormalise the rows, twice for safety, the largest entry of each being positive.
+    """Orthonormalise the rows, the largest entry of each being positive.
 
     Gram-Schmidt only adds multiples of rows, so that columns of very different units each keep
-    their own precision, which a Householder QR would not grant.
+    their own precision, which a Householder QR would not grant. It is repeated for as long as it
+    takes away more than half of a row.
     """
-    basis = vectors / np.abs(vectors).max(axis=1, keepdims=True)
+    basis = np.array(vectors)
     for i in range(len(basis)):
-        for _ in range(2):
-            basis[i] -= (basis[:i] @ basis[i]) @ basis[:i]
+        left = 0.0
+        while left < 0.5:
+            basis[i] /= np.abs(basis[i]).max()  # before squares can over- or underflow
             basis[i] /= np.linalg.norm(basis[i])
+            basis[i] -= (basis[:i] @ basis[i]) @ basis[:i]
+            left = float(np.linalg.norm(basis[i]))
+        basis[i] /= left
     largest = np.abs(basis).argmax(axis=1)
     return np.asarray(basis * np.sign(basis[np.arange(len(basis)), largest])[:, None])

@@ -64,6 +64,9 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
             "call fit(X, y) with one binary label for each row."
         )
+    if hasattr(y, "isna") and np.any(y.isna()):
+        row = int(np.flatnonzero(y.isna())[0])
+        raise ValueError(f"Input y contains NaN (a missing label) in row {row}: drop such rows.")
     if hasattr(X, "__len__") or hasattr(X, "shape"):
         n, n_labels = _num_samples(X), _num_samples(y)
         if n != n_labels:
@@ -74,7 +77,7 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
         X, y = validate_data(
             estimator, X, y, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False
         )
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         _explain(X, error)
         raise
     weight = None if sample_weight is None else check_weights(sample_weight, len(y), X.dtype)
@@ -85,7 +88,7 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
 def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
     """Return one finite weight of 0 or more a row, not all of them 0."""
     try:
-        weight = np.asarray(sample_weight, dtype=dtype)
+        weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("sample_weight must hold numbers, one for each row.") from None
     if weight.ndim == 0:
@@ -103,7 +106,9 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
         )
     if not weight.any():
         raise ValueError("sample_weight is zero in every row: nothing is left to fit.")
-    return weight
+    if not 1e-9 < weight.max() < 1e9:  # far from 1 their squares could over- or underflow
+        weight = weight / weight.max()
+    return weight.astype(dtype)
 
 
 def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -129,8 +134,10 @@ def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDA
     )
 
 
-def _explain(X: Any, error: ValueError) -> None:
+def _explain(X: Any, error: Exception) -> None:
     """Raise a shorter sentence than scikit-learn's, which names the column where there is one."""
+    if "argument must be" in str(error):
+        return  # not even text: scikit-learn's TypeError says so
     if "Complex data" in str(error):
         raise ValueError(
             "Complex data not supported: pass the real and imaginary parts of X and y apart."
@@ -145,6 +152,8 @@ def _explain(X: Any, error: ValueError) -> None:
     columns = getattr(X, "columns", range(np.shape(X)[1]))
     for j, name in enumerate(columns):
         column = X.iloc[:, j] if hasattr(X, "iloc") else np.asarray(X)[:, j]
+        if getattr(column.dtype, "kind", "O") in "fiub":
+            continue
         bad = next((value for value in column if not _is_number(value)), None)
         if bad is not None:
             raise ValueError(
@@ -156,7 +165,7 @@ def _explain(X: Any, error: ValueError) -> None:
 def _is_number(value: Any) -> bool:
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
@@ -184,7 +193,7 @@ def check_finite(rows: Rows, *sums: NDArray[Any]) -> None:
 
 def check_mean(mean: ArrayLike, d: int) -> NDArray[np.float64]:
     """Return a known mean of the features."""
-    mu = np.asarray(mean, dtype=np.float64)
+    mu = _numbers(mean, "mean")
     if mu.shape not in ((), (d,)) or not np.isfinite(mu).all():
         raise ValueError(
             f"mean must be a finite number or hold one for each of {d} features, "
@@ -195,7 +204,7 @@ def check_mean(mean: ArrayLike, d: int) -> NDArray[np.float64]:
 
 def check_covariance(covariance: ArrayLike, d: int) -> NDArray[np.float64]:
     """Return a known covariance: symmetric, of shape (d, d), with positive variances."""
-    sigma = np.asarray(covariance, dtype=np.float64)
+    sigma = _numbers(covariance, "covariance")
     if sigma.shape != (d, d):
         raise ValueError(f"covariance must have shape ({d}, {d}), got {sigma.shape}.")
     if not np.isfinite(sigma).all() or (np.diagonal(sigma) <= 0).any():
@@ -206,3 +215,10 @@ def check_covariance(covariance: ArrayLike, d: int) -> NDArray[np.float64]:
     if np.abs((sigma - sigma.T) / scale[:, None] / scale).max() > 1e-8:
         raise ValueError("covariance must be symmetric: pass (covariance + covariance.T) / 2.")
     return (sigma + sigma.T) / 2
+
+
+def _numbers(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold numbers only, in rows of equal length.") from None

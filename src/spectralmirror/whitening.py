@@ -9,8 +9,10 @@ the span in the units of x.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf
 
@@ -23,7 +25,12 @@ COLLINEAR = 100
 __all__ = ["Whitening"]
 
 
-@dataclass(frozen=True)
+class _SingularError(Exception):
+    def __init__(self, columns: NDArray[np.intp]):
+        self.columns = columns
+
+
+@dataclass(frozen=True, eq=False)
 class Whitening:
     """Mean and factored covariance of the features.
 
@@ -42,44 +49,59 @@ class Whitening:
     cholesky: Matrix | None
 
     @classmethod
-    def of(cls, mean: Vector, covariance: Matrix, precision: float) -> Whitening:
-        """Factor a covariance that was estimated from rows of the given precision."""
-        variance = np.diagonal(covariance)
+    def of(cls, mean: Vector, covariance: Matrix, dtype: Any, where: str = "") -> Whitening:
+        """Factor a covariance that was estimated from rows in the precision of a dtype.
+
+        `where` says in errors which rows these were.
+        """
+        variance, precision = np.diagonal(covariance), float(np.finfo(dtype).eps)
         # A constant column has no variance but what rounding its mean leaves behind.
-        constant = variance <= (8 * precision * np.abs(mean)) ** 2
+        constant = variance <= (2 * precision * np.abs(mean)) ** 2
         if constant.any():
             raise ColumnError(
-                "X is constant in {columns}: remove what does not vary, it cannot tell the "
-                "classifiers apart.",
+                f"X is constant in {{columns}}{where}: remove what does not vary, it cannot tell "
+                "the classifiers apart.",
                 np.flatnonzero(constant),
             )
-        scale = np.sqrt(variance)
-        correlation = _correlation(covariance, scale)
-        cholesky, info = dpotrf(correlation, lower=1, clean=1)
-        # L_jj^2 is the share of the variance of column j that the columns before leave over.
-        if info or np.diagonal(cholesky).min() ** 2 < COLLINEAR * precision:
-            _, order, rank, _ = dpstrf(correlation, tol=COLLINEAR * precision, lower=1)
+        tiny = variance < float(np.finfo(dtype).tiny) / precision
+        if tiny.any():
             raise ColumnError(
-                "X is collinear, and its covariance has no inverse: {columns} can be computed "
-                "from the others. Remove them, or reduce X first, for example with PCA.",
-                np.sort(order[min(rank, len(order) - 1) :] - 1),
+                f"X is so small in {{columns}}{where} that its squares underflow: rescale it, for "
+                "example with sklearn.preprocessing.StandardScaler.",
+                np.flatnonzero(tiny),
             )
-        return cls(mean, scale, cholesky)
+        try:
+            return cls._factored(mean, covariance, precision)
+        except _SingularError as error:
+            raise ColumnError(
+                f"X is collinear{where}, and its covariance has no inverse: {{columns}} can be "
+                "computed from the others. Remove them, or reduce X first, for example with PCA.",
+                error.columns,
+            ) from None
 
     @classmethod
     def known(cls, mean: Vector, covariance: Matrix) -> Whitening:
         """Factor a covariance that was given."""
-        scale = np.sqrt(np.diagonal(covariance))
-        if np.count_nonzero(covariance) == len(scale):
-            return cls(mean, scale, None)
-        correlation = _correlation(covariance, scale)
-        cholesky, info = dpotrf(correlation, lower=1, clean=1, overwrite_a=1)
-        if info:
+        if np.count_nonzero(covariance) == len(covariance):
+            return cls(mean, np.sqrt(np.diagonal(covariance)), None)
+        try:
+            return cls._factored(mean, covariance, float(np.finfo(np.float64).eps))
+        except _SingularError:
             raise ValueError(
                 "covariance must be positive definite, but its eigenvalues are not all above 0: "
                 "remove collinear columns, or add a small multiple of the identity."
-            )
-        return cls(mean, scale, cholesky)
+            ) from None
+
+    @classmethod
+    def _factored(cls, mean: Vector, covariance: Matrix, precision: float) -> Whitening:
+        scale = np.sqrt(np.diagonal(covariance))
+        correlation = _correlation(covariance, scale)
+        # Taken in the order of a pivoted Cholesky, each column has the largest share of its
+        # variance that those before leave over; without pivots a singular matrix can hide.
+        _, order, rank, _ = dpstrf(correlation, tol=COLLINEAR * precision, lower=1)
+        if rank < len(scale):
+            raise _SingularError(np.sort(order[rank:] - 1))
+        return cls(mean, scale, dpotrf(correlation, lower=1, clean=1, overwrite_a=1)[0])
 
     def direction(self, whitened: Vector) -> Vector:
         """Sigma^(-1/2) w in the units of x: D^-1 L^-T w, for the columns of `whitened`."""
