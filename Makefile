@@ -1,9 +1,10 @@
-# Two commands do everything: `make demo` and `make test`. `make bench` measures.
+# Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
+# `make accuracy` statistical quality.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench accuracy clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/demo.py
@@ -18,6 +19,9 @@ lint: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks
+
+accuracy: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.accuracy import main; main()'
 
 clean:
 	rm -rf .venv output

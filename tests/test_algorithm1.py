@@ -1,5 +1,7 @@
 """Algorithm 1 against a literal transcription, and what must hold under transformations."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,6 +10,8 @@ from scipy.linalg import eigh
 from spectralmirror import FeatureMoments, SpectralMirror
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.metrics import subspace_error
+
+paper = partial(SpectralMirror, method="paper")
 
 
 def literal(X, Y, k, mu=None, Sigma=None):
@@ -44,7 +48,7 @@ def mixture(n, d, k=2, seed=0, **options):
 def test_to_the_letter(n, d, k, mean):
     X, y, _ = mixture(n, d, k, seed=d, mean=mean)
     basis, r, eigenvalues = literal(X, y, k)
-    mirror = SpectralMirror(k, method="paper").fit(X, y)
+    mirror = paper(k).fit(X, y)
     assert subspace_error(mirror.components_, basis) < 1e-8
     np.testing.assert_allclose(mirror.mirror_direction_, r, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(np.sort(mirror.eigenvalues_), eigenvalues, atol=1e-10)
@@ -62,9 +66,9 @@ def test_to_the_letter_with_known_features(solver, shift):
     mu = np.full(d, 0.1) + shift
     Sigma = np.cov(X.T) + 0.1 * np.eye(d)
     basis, r, eigenvalues = literal(X, y, 2, mu, Sigma)
-    mirror = SpectralMirror(
-        2, mean=mu, covariance=Sigma, eigen_solver=solver, tol=0.0, random_state=0
-    ).fit(X, y)
+    mirror = paper(2, mean=mu, covariance=Sigma, eigen_solver=solver, tol=0.0, random_state=0).fit(
+        X, y
+    )
     assert subspace_error(mirror.components_, basis) < 1e-8
     np.testing.assert_allclose(mirror.mirror_direction_, r, rtol=1e-8, atol=1e-10)
     kept = eigenvalues[np.argsort(-np.abs(eigenvalues - np.median(eigenvalues)))[:2]]
@@ -82,8 +86,8 @@ def assert_same_spectrum(one, other):
 def test_moments_stand_for_mean_and_covariance():
     X, y, _ = mixture(900, 6)
     moments = FeatureMoments.from_rows(X)
-    reused = SpectralMirror(2, moments=moments).fit(X, y)
-    given = SpectralMirror(2, mean=X.mean(axis=0), covariance=np.cov(X.T, ddof=0)).fit(X, y)
+    reused = paper(2, moments=moments).fit(X, y)
+    given = paper(2, mean=X.mean(axis=0), covariance=np.cov(X.T, ddof=0)).fit(X, y)
     assert subspace_error(reused.components_, given.components_) < 1e-10
     assert_same_spectrum(reused, given)
 
@@ -91,19 +95,19 @@ def test_moments_stand_for_mean_and_covariance():
 def test_only_the_mean_known():
     """Differences phi(A) - phi(B) have mean 0 by construction; their covariance is estimated."""
     X, y, _ = mixture(600, 5, mean=0.3)
-    mirror = SpectralMirror(2, mean=0.0).fit(X, y)
+    mirror = paper(2, mean=0.0).fit(X, y)
     Sigma = X[:300].T @ X[:300] / 300
     r = np.linalg.solve(Sigma, y[:300] @ X[:300] / 300)
     np.testing.assert_allclose(mirror.mirror_direction_, r, rtol=1e-10)
     np.testing.assert_array_equal(mirror.mean_, np.zeros(5))
     # ... and the other way round
-    mirror = SpectralMirror(2, covariance=Sigma).fit(X, y)
+    mirror = paper(2, covariance=Sigma).fit(X, y)
     np.testing.assert_allclose(mirror.mean_, X[:300].mean(axis=0))
 
 
 def test_orthonormal_components_with_fixed_signs():
     X, y, _ = mixture(2000, 8, 3)
-    mirror = SpectralMirror(3).fit(X, y)
+    mirror = paper(3).fit(X, y)
     np.testing.assert_allclose(mirror.components_ @ mirror.components_.T, np.eye(3), atol=1e-14)
     largest = np.abs(mirror.components_).argmax(axis=1)
     assert (mirror.components_[range(3), largest] > 0).all()
@@ -117,7 +121,7 @@ def test_finds_the_span_at_the_rate_of_the_theorem():
         X, y, truth = make_linear_classifier_mixture(
             n, 10, response="hard", weights=[0.5, 0.5], profiles=np.eye(2, 10), random_state=0
         )
-        errors.append(subspace_error(SpectralMirror(2).fit(X, y).components_, truth.profiles))
+        errors.append(subspace_error(paper(2).fit(X, y).components_, truth.profiles))
     assert errors[0] < 0.3
     assert errors[1] < errors[0] / 2
 
@@ -126,7 +130,7 @@ def test_linear_maps_of_the_features():
     """Profiles are covectors: x -> A x takes the span to its image under A^-T."""
     X, y, _ = mixture(3000, 6)
     A = np.random.default_rng(5).standard_normal((6, 6))
-    plain, mapped = SpectralMirror(2).fit(X, y), SpectralMirror(2).fit(X @ A.T, y)
+    plain, mapped = paper(2).fit(X, y), paper(2).fit(X @ A.T, y)
     assert subspace_error(mapped.components_ @ A, plain.components_) < 1e-9
     assert_same_spectrum(mapped, plain)
 
@@ -135,7 +139,7 @@ def test_linear_maps_of_the_features():
 def test_units_do_not_matter(span):
     X, y, _ = mixture(3000, 6)
     scale = np.logspace(-span, span, 6)[[2, 0, 5, 3, 1, 4]]
-    plain, scaled = SpectralMirror(3).fit(X, y), SpectralMirror(3).fit(X * scale, y)
+    plain, scaled = paper(3).fit(X, y), paper(3).fit(X * scale, y)
     found = scaled.components_
     np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-13)
     assert subspace_error(found * scale, plain.components_) < 1e-9
@@ -144,13 +148,13 @@ def test_units_do_not_matter(span):
 
 def test_label_flip_and_order_within_halves():
     X, y, _ = mixture(2001, 6)
-    plain = SpectralMirror(2).fit(X, y)
-    flipped = SpectralMirror(2).fit(X, -y)
+    plain = paper(2).fit(X, y)
+    flipped = paper(2).fit(X, -y)
     np.testing.assert_allclose(flipped.mirror_direction_, -plain.mirror_direction_)
     np.testing.assert_allclose(flipped.components_, plain.components_, atol=1e-12)
     rng = np.random.default_rng(0)
     order = np.concatenate([rng.permutation(1000), 1000 + rng.permutation(1001)])
-    shuffled = SpectralMirror(2).fit(X[order], y[order])
+    shuffled = paper(2).fit(X[order], y[order])
     assert subspace_error(shuffled.components_, plain.components_) < 1e-12
 
 
@@ -159,20 +163,20 @@ def test_weights(known):
     """Weight 0 is an absent row; weight 2 the row twice, where the order makes no halves."""
     X, y, _ = mixture(1000, 4)
     options = {"mean": np.zeros(4), "covariance": np.eye(4) + 0.2} if known else {}
-    mirror = SpectralMirror(2, **options)
+    mirror = paper(2, **options)
     kept = np.random.default_rng(0).random(1000) < 0.6
     absent = mirror.fit(X, y, sample_weight=kept)
-    plain = SpectralMirror(2, **options).fit(X[kept], y[kept])
+    plain = paper(2, **options).fit(X[kept], y[kept])
     assert subspace_error(absent.components_, plain.components_) < 1e-12
     assert_same_spectrum(absent, plain)
-    scaled = SpectralMirror(2, **options).fit(X, y, sample_weight=kept * 1e3)
+    scaled = paper(2, **options).fit(X, y, sample_weight=kept * 1e3)
     assert_same_spectrum(scaled, plain)
     if known:
         times = np.random.default_rng(1).integers(0, 4, 1000)
-        weighted = SpectralMirror(2, **options).fit(X, y, sample_weight=times)
-        repeated = SpectralMirror(2, **options).fit(np.repeat(X, times, 0), np.repeat(y, times))
+        weighted = paper(2, **options).fit(X, y, sample_weight=times)
+        repeated = paper(2, **options).fit(np.repeat(X, times, 0), np.repeat(y, times))
         assert subspace_error(weighted.components_, repeated.components_) < 1e-12
-        lanczos = SpectralMirror(1, **options, eigen_solver="lanczos", tol=0, random_state=0)
+        lanczos = paper(1, **options, eigen_solver="lanczos", tol=0, random_state=0)
         lanczos.fit(X, y, sample_weight=times)
         assert subspace_error(lanczos.components_, weighted.components_) < 1e-12
 
@@ -184,7 +188,7 @@ def test_sparse_rows(include):
     y = np.where(X @ rng.standard_normal(12) + 0.1 * rng.standard_normal(4000) > 0, 1, -1)
     known = {"mean": X.mean(axis=0), "covariance": np.cov(X.toarray().T)}
     for options in ({}, known, {**known, "eigen_solver": "lanczos", "tol": 0.0}):
-        mirror = SpectralMirror(2, include_mirror_direction=include, random_state=0, **options)
+        mirror = paper(2, include_mirror_direction=include, random_state=0, **options)
         dense = mirror.fit(X.toarray(), y)
         components, projected = dense.components_, dense.transform(X.toarray())
         mirror.fit(X, y)
@@ -194,12 +198,12 @@ def test_sparse_rows(include):
 
 def test_single_precision_and_other_layouts():
     X, y, _ = mixture(20_000, 8, response="hard", weights=[0.5, 0.5])
-    double = SpectralMirror(2).fit(X, y)
-    single = SpectralMirror(2).fit(X.astype(np.float32), y)
+    double = paper(2).fit(X, y)
+    single = paper(2).fit(X.astype(np.float32), y)
     assert subspace_error(single.components_, double.components_) < 1e-5
     assert single.transform(X.astype(np.float32)).dtype == np.float32
     for same in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
-        other = SpectralMirror(2).fit(same, y)
+        other = paper(2).fit(same, y)
         assert subspace_error(other.components_, double.components_) < 1e-12
 
 
@@ -210,7 +214,7 @@ def test_single_precision_is_not_copied_to_double():
     X = np.random.default_rng(0).standard_normal((200_000, 50), dtype=np.float32)
     y = X[:, 0] > 0.1
     tracemalloc.start()
-    SpectralMirror(2).fit(X, y)
+    paper(2).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.5 * X.nbytes
@@ -220,22 +224,22 @@ def test_single_precision_is_not_copied_to_double():
 def test_mirror_direction_in_the_span(solver):
     X, y, _ = mixture(40_000, 20, 3, response="hard", weights=[0.3, 0.3, 0.4])
     known = {"mean": X.mean(axis=0), "covariance": np.cov(X.T)}
-    mirror = SpectralMirror(
+    mirror = paper(
         3, include_mirror_direction=True, eigen_solver=solver, tol=0.0, random_state=0, **known
     ).fit(X, y)
     assert mirror.components_.shape == (3, 20)
     assert subspace_error(mirror.mirror_direction_[None, :], mirror.components_) < 1e-12
-    alone = SpectralMirror(1, include_mirror_direction=True).fit(X, y)
+    alone = paper(1, include_mirror_direction=True).fit(X, y)
     assert subspace_error(alone.mirror_direction_[None, :], alone.components_) < 1e-12
     if solver == "lanczos":
-        dense = SpectralMirror(3, include_mirror_direction=True, **known).fit(X, y)
+        dense = paper(3, include_mirror_direction=True, **known).fit(X, y)
         assert subspace_error(dense.components_, mirror.components_) < 1e-7
 
 
 def test_one_feature():
     X, y, _ = make_linear_classifier_mixture(100, 1, 1, random_state=0)
     for k in (1, "auto"):
-        mirror = SpectralMirror(k, include_mirror_direction=True, random_state=0).fit(X, y)
+        mirror = paper(k, include_mirror_direction=True, random_state=0).fit(X, y)
         assert mirror.components_.tolist() == [[1.0]]
         assert mirror.eigenvalues_.size == mirror.n_outliers_ == 0
         assert np.isfinite(mirror.bulk_)
@@ -244,7 +248,7 @@ def test_one_feature():
 def test_mirror_direction_helps_where_its_eigenvalue_is_weak():
     """Hard labels of one classifier: Z is constant, Q shows nothing, but r-hat points at u."""
     X, y, truth = make_linear_classifier_mixture(4000, 10, 1, response="hard", random_state=0)
-    plain = SpectralMirror(1).fit(X, y)
-    helped = SpectralMirror(1, include_mirror_direction=True).fit(X, y)
+    plain = paper(1).fit(X, y)
+    helped = paper(1, include_mirror_direction=True).fit(X, y)
     assert subspace_error(plain.components_, truth.profiles) > 0.5
     assert subspace_error(helped.components_, truth.profiles) < 0.1

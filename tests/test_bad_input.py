@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from spectralmirror import FeatureMoments, PrincipalHessianDirections, SpectralMirror
+from spectralmirror import (
+    FeatureMoments,
+    PrincipalHessianDirections,
+    SpectralMirror,
+    WeakSignalWarning,
+)
 
 D = 4
 RNG = np.random.default_rng(0)
@@ -97,7 +102,7 @@ CASES = {
     "three dimensions": ({"X": X[None]}, "X has 1 rows but y has 60|dim 3"),
     "constant": (
         {"X": with_column(0.1)},
-        "X is constant in column 2 in the first half of the rows: remove what does not vary",
+        "X is constant in column 2: remove what does not vary",
     ),
     "constant by name": (
         {"X": pd.DataFrame(with_column(1e9), columns=NAMES)},
@@ -105,7 +110,7 @@ CASES = {
     ),
     "two constants": (
         {"X": X * [1, 0, 1, 0]},
-        "X is constant in columns 1, 3 in",
+        "X is constant in columns 1, 3:",
     ),
     "collinear": (
         {"X": with_column(X[:, 0] - 3 * X[:, 1])},
@@ -113,12 +118,37 @@ CASES = {
     ),
     "duplicated": ({"X": with_column(X[:, 0] * 1e6)}, "X is collinear.*column [02] can"),
     "too few rows": (
-        {"X": X[:9], "y": Y[:9]},
-        "At least 10 rows are needed for 4 features.*got n_samples = 9: pass more rows",
+        {"X": X[:5], "y": Y[:5]},
+        "At least 6 rows are needed for 4 features.*got n_samples = 5: pass more rows",
+    ),
+    "too few rows for two halves": (
+        {"X": X[:9], "y": Y[:9], "method": "paper"},
+        "At least 10 rows are needed for 4 features.*the first half.*n_samples = 9: pass more rows",
     ),
     "too few weighted rows": (
-        {"sample_weight": np.arange(60) < 8},
-        "At least 10 rows are needed.*got n_samples = 8",
+        {"sample_weight": np.arange(60) < 5},
+        "At least 6 rows are needed.*got n_samples = 5",
+    ),
+    "constant in the first half": (
+        {"X": with_column(np.r_[np.zeros(30), X[30:, 2]]), "method": "paper"},
+        "X is constant in column 2 in the first half of the rows:",
+    ),
+    "groups of the wrong length": (
+        {"groups": np.arange(59)},
+        r"groups must hold one value for each of 60 rows, got shape \(59,\)",
+    ),
+    "groups with NaN": ({"groups": np.r_[np.nan, np.zeros(59)]}, "groups has missing values"),
+    "groups with None": (
+        {"groups": np.array([None] + ["a"] * 59, dtype=object)},
+        "groups has missing values: give such rows a group of their own",
+    ),
+    "mixed groups": (
+        {"groups": np.array([1] + ["a"] * 59, dtype=object)},
+        "groups mixes values that cannot be compared",
+    ),
+    "groups for the paper": (
+        {"groups": np.zeros(60), "method": "paper"},
+        "method='paper' knows neither groups nor elliptical=True",
     ),
     "no rows": ({"X": X[:0], "y": Y[:0]}, "Found array with 0 sample"),
     "no columns": ({"X": X[:, :0]}, "0 feature"),
@@ -138,7 +168,7 @@ CASES = {
     "k of 0": ({"n_components": 0}, "'n_components' parameter of SpectralMirror must be an int in"),
     "k of 1.5": ({"n_components": 1.5}, "'n_components' parameter"),
     "misspelt k": ({"n_components": "atuo"}, "'n_components' parameter.*{'auto'}"),
-    "misspelt method": ({"method": "papr"}, "'method' parameter.*{'paper'}"),
+    "misspelt method": ({"method": "papr"}, "'method' parameter.*'paper'"),
     "rate": ({"false_positive_rate": 1.0}, "'false_positive_rate' parameter"),
     "mean of the wrong length": (
         {"mean": np.zeros(3)},
@@ -178,9 +208,18 @@ CASES = {
         {"moments": FeatureMoments.from_rows(with_column(0.1))},
         "X is constant in column 2",
     ),
-    "lanczos without covariance": ({"eigen_solver": "lanczos"}, "needs mean and covariance"),
+    "lanczos without covariance": (
+        {"eigen_solver": "lanczos", "method": "paper"},
+        "needs mean and covariance",
+    ),
     "lanczos cannot count": (
-        {"eigen_solver": "lanczos", "mean": 0, "covariance": EYE, "n_components": "auto"},
+        {
+            "eigen_solver": "lanczos",
+            "mean": 0,
+            "covariance": EYE,
+            "n_components": "auto",
+            "method": "paper",
+        },
         "give n_components, or count them with eigen_solver='dense'",
     ),
 }
@@ -188,8 +227,8 @@ CASES = {
 
 @pytest.mark.parametrize(("change", "message"), CASES.values(), ids=CASES)
 def test_one_clear_sentence(change, message):
-    arguments = {"X": X, "y": Y, "sample_weight": None, **change}
-    fit = {key: arguments.pop(key) for key in ("X", "y", "sample_weight")}
+    arguments = {"X": X, "y": Y, "sample_weight": None, "groups": None, **change}
+    fit = {key: arguments.pop(key) for key in ("X", "y", "sample_weight", "groups")}
     with pytest.raises(ValueError, match=message) as error:
         SpectralMirror(**arguments).fit(**fit)
     assert len(str(error.value)) < 400
@@ -206,7 +245,10 @@ def test_principal_hessian_directions_too(case):
 
 def test_known_features_need_few_rows():
     """With mean and covariance known nothing is estimated that could be singular."""
-    mirror = SpectralMirror(2, mean=0, covariance=EYE).fit(X[:3], [1, -1, 1])
+    mirror = SpectralMirror(2, method="paper", mean=0, covariance=EYE).fit(X[:3], [1, -1, 1])
+    assert np.isfinite(mirror.components_).all()
+    with pytest.warns(WeakSignalWarning):
+        mirror = SpectralMirror(2, mean=0, covariance=EYE, random_state=0).fit(X[:3], [1, -1, 1])
     assert np.isfinite(mirror.components_).all()
 
 
@@ -232,7 +274,7 @@ def test_sorted_rows_have_no_mirror(seed, share, message):
     X = np.random.default_rng(seed).standard_normal((500, 5))
     y = np.arange(500) > 500 * (1 - share)
     with pytest.warns(UserWarning, match=f"{message}.*shuffle"):
-        mirror = SpectralMirror(1, include_mirror_direction=True).fit(X, y)
+        mirror = SpectralMirror(1, method="paper", include_mirror_direction=True).fit(X, y)
     assert np.isfinite(mirror.components_).all()
 
 

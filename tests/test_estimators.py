@@ -19,12 +19,12 @@ HALF = "the first half of these 16 rows is collinear, and Algorithm 1 takes its 
 
 
 def expected_failures(estimator):
-    """Weights are tested with enough rows in test_algorithm1.py and test_phd.py."""
+    """Weights are tested with enough rows in the tests of each method."""
     wide = {
         "check_sample_weight_equivalence_on_dense_data": WIDE,
         "check_sample_weight_equivalence_on_sparse_data": WIDE,
     }
-    if isinstance(estimator, PrincipalHessianDirections):
+    if getattr(estimator, "method", None) != "paper":
         return wide
     return wide | {
         "check_sample_weights_shape": HALF,
@@ -32,11 +32,15 @@ def expected_failures(estimator):
     }
 
 
+@pytest.mark.filterwarnings("ignore::spectralmirror.WeakSignalWarning")  # their rows are few
 @pytest.mark.filterwarnings("ignore:.*shuffle rows that are sorted")  # some of theirs are
 @parametrize_with_checks(
     [
         SpectralMirror(n_components=1),
-        SpectralMirror(n_components=1, include_mirror_direction=True),
+        SpectralMirror(n_components=2, elliptical=True),
+        SpectralMirror(n_components="auto"),
+        SpectralMirror(n_components=1, method="paper"),
+        SpectralMirror(n_components=1, method="paper", include_mirror_direction=True),
         PrincipalHessianDirections(n_components=1),
         PrincipalHessianDirections(n_components=1, target="residuals"),
     ],
@@ -48,7 +52,9 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.fixture
 def frame():
-    X, y, _ = make_linear_classifier_mixture(500, 4, random_state=0)
+    X, y, _ = make_linear_classifier_mixture(
+        2000, 4, profiles=5 * np.eye(2, 4), weights=[0.5, 0.5], random_state=0
+    )
     return pd.DataFrame(X, columns=["age", "income", "height", "weight"]), y
 
 

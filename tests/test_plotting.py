@@ -27,7 +27,7 @@ def mixture(k=2, **options):
 
 def test_spectrum_shows_every_eigenvalue_once():
     X, y = mixture()
-    mirror = SpectralMirror(2).fit(X, y)
+    mirror = SpectralMirror(2, method="paper").fit(X, y)
     ax = plot_spectrum(mirror)
     tops = [bar.get_height() for container in ax.containers for bar in container]
     assert sum(tops) == 12
@@ -57,9 +57,10 @@ def test_mirrored_labels_are_flipped_left_of_the_mirror():
     "mirror",
     [
         SpectralMirror(1),
-        SpectralMirror(1, include_mirror_direction=True),
-        SpectralMirror(3, include_mirror_direction=True),
-        SpectralMirror(2, mean=0.0, covariance=np.eye(12), eigen_solver="lanczos"),
+        SpectralMirror(2),
+        SpectralMirror(1, method="paper", include_mirror_direction=True),
+        SpectralMirror(3, method="paper", include_mirror_direction=True),
+        SpectralMirror(2, method="paper", mean=0.0, covariance=np.eye(12), eigen_solver="lanczos"),
     ],
 )
 def test_every_kind_of_mirror_can_be_drawn(mirror):

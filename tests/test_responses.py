@@ -1,5 +1,7 @@
 """What the paper demands of f (eq. 3), as properties of every response."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -79,6 +81,11 @@ def test_derivative_in_the_tails(response):
     assert np.isfinite(slope).all()
     assert (slope >= 0).all()
     assert (slope < 1e-200).all()
+
+
+@every_response
+def test_pickles_to_itself(response):
+    assert pickle.loads(pickle.dumps(response)) is response
 
 
 @every_response

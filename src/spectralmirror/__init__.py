@@ -1,8 +1,14 @@
 """Find the hidden linear classifiers behind binary labels."""
 
 from spectralmirror.moments import FeatureMoments
-from spectralmirror.subspace import PrincipalHessianDirections, SpectralMirror
+from spectralmirror.subspace import PrincipalHessianDirections, SpectralMirror, WeakSignalWarning
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["FeatureMoments", "PrincipalHessianDirections", "SpectralMirror", "__version__"]
+__all__ = [
+    "FeatureMoments",
+    "PrincipalHessianDirections",
+    "SpectralMirror",
+    "WeakSignalWarning",
+    "__version__",
+]

@@ -45,6 +45,15 @@ class KnownFeatures:
     whitening: Whitening | None = None
     n_rows: float = np.inf
 
+    def completed(self, moments: FeatureMoments, ratio: float = 1.0, where: str = "") -> Whitening:
+        """Estimate what is not known; the covariance is divided by the ratio."""
+        mean = moments.mean if self.mean is None else self.mean
+        if self.covariance is not None:
+            return Whitening.known(mean, self.covariance)
+        step = moments.mean - mean
+        covariance = (moments.covariance + np.outer(step, step)) / ratio
+        return Whitening.of(mean, covariance, moments.dtype, where)
+
 
 @dataclass(frozen=True)
 class Request:
@@ -62,6 +71,8 @@ class Request:
         Multiply with Q instead of forming it.
     tol : float
         Accuracy of Lanczos, as a share of the sampling error of Q.
+    elliptical : bool
+        Bring all rows to one length (the default method only).
     rng : RandomState
         Source of randomness.
     """
@@ -71,6 +82,7 @@ class Request:
     false_positive_rate: float
     lanczos: bool
     tol: float
+    elliptical: bool
     rng: np.random.RandomState
 
 
@@ -126,6 +138,11 @@ class Outcome:
         mu-hat.
     status : str or None
         What the user should know of the outcome and do about it, None where all is well.
+    separation : float
+        Distance of the weakest eigenvalue that was kept from the bulk, in units of the edge of
+        the bulk.
+    error : float
+        Estimate of the error of the subspace, |sin Theta|_F; NaN where there is none.
     """
 
     basis: Matrix
@@ -134,6 +151,8 @@ class Outcome:
     n_outliers: int
     mean: Vector
     status: str | None
+    separation: float
+    error: float
 
 
 def algorithm1(rows: Rows, known: KnownFeatures, request: Request) -> Outcome:
@@ -160,8 +179,16 @@ def algorithm1(rows: Rows, known: KnownFeatures, request: Request) -> Outcome:
     basis = mirror.whitening.direction(vectors).T
     found = None if k is not None else n_outliers
     status = describe(mirror, found, request.false_positive_rate)
-    mean = mirror.whitening.mean
-    return Outcome(basis, mirror.direction, spectrum, n_outliers, mean, status)
+    return Outcome(
+        basis,
+        mirror.direction,
+        spectrum,
+        n_outliers,
+        mirror.whitening.mean,
+        status,
+        separation=spectrum.separation(n_outliers),
+        error=np.nan,
+    )
 
 
 def prepare(rows: Rows, known: KnownFeatures) -> Mirror:
@@ -177,7 +204,9 @@ def prepare(rows: Rows, known: KnownFeatures) -> Mirror:
     labelled = reduce(first, LabelledMoments.of)
     moments = labelled.features
     check_finite(first, moments.mean, np.diagonal(moments.scatter))
-    whitening = estimate_whitening(moments, known, second.n_present / first.n_present)
+    # line 2 divides a sum over floor(n/2) rows by ceil(n/2)
+    ratio = second.n_present / first.n_present
+    whitening = known.completed(moments, ratio, where=" in the first half of the rows")
     cross = labelled.cross_about(whitening.mean) / moments.weight
     if known.mean is None and abs(labelled.label_sum) == moments.weight:
         cross = np.zeros_like(cross)  # labels that do not vary: what is left is rounding
@@ -197,21 +226,6 @@ def halves(rows: Rows) -> tuple[Rows, Rows]:
     if rows.weight is not None:
         middle = int(np.flatnonzero(rows.weight)[middle])
     return rows[:middle], rows[middle:]
-
-
-def estimate_whitening(
-    moments: FeatureMoments, known: KnownFeatures, second_to_first: float
-) -> Whitening:
-    """Return mu-hat and the factors of Sigma-hat (lines 1 and 2), as far as they are not known.
-
-    Line 2 divides a sum over floor(n/2) rows by ceil(n/2), hence the ratio of the two.
-    """
-    mean = moments.mean if known.mean is None else known.mean
-    if known.covariance is not None:
-        return Whitening.known(mean, known.covariance)
-    step = moments.mean - mean
-    covariance = (moments.covariance + np.outer(step, step)) / second_to_first
-    return Whitening.of(mean, covariance, moments.dtype, " in the first half of the rows")
 
 
 def spectrum_beside(axis: Vector, Q: Matrix) -> Spectrum:

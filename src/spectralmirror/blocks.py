@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectralmirror.arrays import AnyArray, Features
 
@@ -28,15 +29,18 @@ class Rows:
     ----------
     X : ndarray or CSR matrix of shape (n, d)
         float64 or float32.
-    y : ndarray of shape (n,)
-        One number a row, mostly a label of -1 or +1.
+    y : ndarray of shape (n,) or (n, m)
+        One number a row, mostly a label of -1 or +1; or several.
     weight : ndarray of shape (n,) or None
         None means that every row counts once.
+    block_bytes : int
+        Size of a block.
     """
 
     X: Features
     y: AnyArray
     weight: AnyArray | None = None
+    block_bytes: int = BLOCK_BYTES
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -59,14 +63,22 @@ class Rows:
         weight = self.weight.astype(np.float64)
         return float(weight.sum() ** 2 / (weight @ weight))
 
+    def spread(self, values: AnyArray) -> AnyArray:
+        """Give every row its value, from one value for each row that is present."""
+        if self.weight is None or len(values) == len(self):
+            return values
+        everywhere = np.zeros((len(self), *values.shape[1:]), dtype=values.dtype)
+        everywhere[np.flatnonzero(self.weight)] = values
+        return everywhere
+
     def weighted(self, values: AnyArray) -> AnyArray:
         """One number a row times its weight, in the precision of the features."""
         values = values.astype(self.X.dtype, copy=False)
         return values if self.weight is None else values * self.weight
 
-    def __getitem__(self, index: slice) -> Rows:
+    def __getitem__(self, index: slice | NDArray[np.int64]) -> Rows:
         weight = None if self.weight is None else self.weight[index]
-        return Rows(self.X[index], self.y[index], weight)
+        return Rows(self.X[index], self.y[index], weight, self.block_bytes)
 
     def blocks(self) -> Iterator[Rows]:
         """Yield the rows in order, a block at a time; one block where there are none.
@@ -74,7 +86,7 @@ class Rows:
         Blocks are views, but rows of weight 0 are absent from them. A block is made from at least
         d rows, so that adding up d x d sums never costs more than they do.
         """
-        for part in self._parts(BLOCK_BYTES, at_least=self.X.shape[1]):
+        for part in self._parts(self.block_bytes, at_least=self.X.shape[1]):
             yield part.present()
 
     def present(self) -> Rows:
@@ -82,7 +94,7 @@ class Rows:
         if self.weight is None or self.weight.all():
             return self
         kept = np.flatnonzero(self.weight)
-        return Rows(self.X[kept], self.y[kept], self.weight[kept])
+        return Rows(self.X[kept], self.y[kept], self.weight[kept], self.block_bytes)
 
     def pieces(self) -> Iterator[Rows]:
         """Yield the rows in smaller parts, for kernels that pass over them twice."""

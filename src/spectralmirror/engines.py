@@ -19,7 +19,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_blas_thread", "reduce", "small_matrices"]
+from spectralmirror.arrays import AnyArray
+
+__all__ = ["collect", "one_blas_thread", "reduce", "small_matrices"]
 
 Block = TypeVar("Block")
 BlockOut = TypeVar("BlockOut", covariant=True)
@@ -93,10 +95,18 @@ def reduce(source: Source[Block], statistic: Callable[[Block], T]) -> T:
     Several blocks are worked on at once, each by a single BLAS thread: the copying between the
     products then runs in parallel too. As many threads are used as BLAS is allowed to.
     """
+    return functools.reduce(operator.add, _values(source, statistic))
 
+
+def collect(source: Source[Block], function: Callable[[Block], AnyArray]) -> AnyArray:
+    """Return ``function(block)`` of all blocks in their order, as one array of a value a row."""
+    return np.concatenate(list(_values(source, function)))
+
+
+def _values(source: Source[Block], function: Callable[[Block], T]) -> Iterator[T]:
     def quietly(block: Block) -> T:
         with np.errstate(over="ignore", invalid="ignore"):
-            return statistic(block)
+            return function(block)
 
     # Infinite or missing values show in the sums, where they are reported by column.
     with (
@@ -104,8 +114,7 @@ def reduce(source: Source[Block], statistic: Callable[[Block], T]) -> T:
         ThreadPoolExecutor(n_threads) as pool,
         np.errstate(over="ignore", invalid="ignore"),
     ):
-        values = _in_order(pool, quietly, source.blocks(), ahead=n_threads + 1)
-        return functools.reduce(operator.add, values)
+        yield from _in_order(pool, quietly, source.blocks(), ahead=n_threads + 1)
 
 
 def _in_order(

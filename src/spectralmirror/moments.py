@@ -50,7 +50,7 @@ class FeatureMoments:
     >>> from spectralmirror.datasets import make_linear_classifier_mixture
     >>> X, y, truth = make_linear_classifier_mixture(2000, 5, random_state=0)
     >>> moments = FeatureMoments.from_rows(X)
-    >>> mirrors = [SpectralMirror(2, moments=moments).fit(X, label) for label in (y, X[:, 0] > 0)]
+    >>> mirrors = [SpectralMirror(2, moments=moments).fit(X, label) for label in (y, -y)]
     """
 
     weight: float
@@ -81,7 +81,8 @@ class FeatureMoments:
         step = other.mean - self.mean
         share = other.weight / weight if weight else 0.0
         mean = self.mean + share * step
-        scatter = self.scatter + other.scatter + self.weight * share * np.outer(step, step)
+        scatter = self.scatter + other.scatter
+        scatter += (self.weight * share * step)[:, None] * step
         coarser = min(self.dtype, other.dtype, key=lambda dtype: np.dtype(dtype).itemsize)
         return FeatureMoments(weight, mean, scatter, coarser)
 

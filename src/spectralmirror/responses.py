@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +39,11 @@ class Response:
     f: Callable[[ArrayLike], Vector]
     log_f: Callable[[ArrayLike], Vector]
     derivative: Callable[[ArrayLike], Vector]
+
+    def __reduce__(self) -> Any:
+        """Pickle a response of ours by its name: functions of SciPy do not pickle reliably."""
+        ours = self is RESPONSES.get(self.name)
+        return (get_response, (self.name,)) if ours else super().__reduce__()
 
     def expected_label(self, t: ArrayLike) -> Vector:
         """E[y | <u, x> = t] = 2 f(t) - 1, the paper's g, computed as f(t) - f(-t)."""

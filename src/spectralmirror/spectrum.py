@@ -43,6 +43,12 @@ class Spectrum:
         """Distances from the bulk, largest first."""
         return np.abs(self.eigenvalues - self.bulk)
 
+    def separation(self, n_kept: int) -> float:
+        """Return the distance of the weakest eigenvalue kept, over that of the strongest left."""
+        if not 0 < n_kept < len(self.eigenvalues) or self.deviations[n_kept] == 0:
+            return np.nan
+        return float(self.deviations[n_kept - 1] / self.deviations[n_kept])
+
     @classmethod
     def sorted(cls, eigenvalues: Vector, vectors: Matrix, bulk: float) -> Spectrum:
         """Put the eigenvalues furthest from the bulk first."""

@@ -26,20 +26,26 @@ from spectralmirror.engines import reduce, small_matrices
 from spectralmirror.kernels import far_origin
 from spectralmirror.moments import FeatureMoments, LabelledMoments, SignedMoments
 from spectralmirror.spectrum import dense_spectrum
+from spectralmirror.stacked import stacked_mirror
 from spectralmirror.validation import (
     FLOATS,
     check_covariance,
     check_finite,
+    check_groups,
     check_mean,
     check_rows,
     named_columns,
 )
 from spectralmirror.whitening import Whitening
 
-__all__ = ["PrincipalHessianDirections", "SpectralMirror"]
+__all__ = ["PrincipalHessianDirections", "SpectralMirror", "WeakSignalWarning"]
 
 #: From this many features on, Lanczos beats forming Q where mean and covariance are known.
 LANCZOS_FROM = 500
+
+
+class WeakSignalWarning(UserWarning):
+    """What was found is no more than noise, at least in part."""
 
 
 class _SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -95,74 +101,91 @@ class SpectralMirror(_SubspaceTransformer):
     """The subspace spanned by the profiles of a mixture of linear classifiers.
 
     Labels y of -1 or +1 come from P(y = +1 | x) = sum_l p_l f(<u_l, x>), and which of the k
-    classifiers made a label is unknown. SpectralMirror (Sun, Ioannidis and Montanari, Algorithm
-    1) finds U = span(u_1, ..., u_k) for Gaussian features, whatever the response f:
+    classifiers made a label is unknown. SpectralMirror finds U = span(u_1, ..., u_k) for
+    features that are roughly Gaussian, or elliptical, whatever the response f.
 
-    1. mean mu and covariance Sigma of the features, from the first half of the rows;
-    2. the mirror direction r = mean of y Sigma^-1 (x - mu), over the same rows;
-    3. mirrored labels Z = y sgn<r, x> in the second half of the rows;
-    4. Q = mean of Z W W' over these, where W = Sigma^(-1/2) (x - mu);
-    5. the k eigenvectors w of Q whose eigenvalues lie furthest from their median;
-    6. U-hat = span of the Sigma^(-1/2) w.
+    The default method takes the direction r-hat of least squares as the first one. It looks for
+    the others in the labels' residuals along r-hat: multiplied by several mirrors, functions T(s)
+    of the score s = <r, x>, they weight the covariance of the features, whose leading directions
+    are kept and then sharpened by one Gauss-Newton step. All rows serve everywhere, in blocks, in
+    five passes; two of these multiply features with each other, one solves a triangular system,
+    and two only multiply with vectors. Time grows as n d^2.
 
-    The rows are read once, in blocks (twice where mean and covariance are known); time grows as
-    n d^2.
+    ``method="paper"`` is Algorithm 1 of Sun, Ioannidis and Montanari (2014): mean mu, covariance
+    Sigma and r = mean of y Sigma^-1 (x - mu) from the first half of the rows; mirrored labels
+    Z = y sgn<r, x> and Q = mean of Z W W', W = Sigma^(-1/2) (x - mu), in the second half; the k
+    eigenvectors w of Q whose eigenvalues lie furthest from their median; U-hat = span of the
+    Sigma^(-1/2) w. It reads the rows once (twice where mean and covariance are known).
 
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Dimension k of the subspace. "auto" takes r-hat, as `include_mirror_direction` does, and
-        whatever eigenvalues stand out of the bulk beside it; it warns if none does and r-hat too
-        is no longer than noise.
-    method : {"paper"}, default="paper"
+        Dimension k of the subspace. "auto" takes r-hat and whatever eigenvalues stand out of the
+        bulk beside it.
+    method : {"stacked", "paper"}, default="stacked"
         "paper" is Algorithm 1 to the letter. It divides the rows into halves in the order in
-        which they come: shuffle rows that are sorted. The mirror stands at <r, x> = 0, with no
-        intercept: centre features whose classifiers have one.
+        which they come: shuffle rows that are sorted. Its mirror stands at <r, x> = 0, with no
+        intercept: centre features whose classifiers have one. "stacked" minds neither.
     mean : float or array-like of shape (n_features,), default=None
         Mean of the features, where it is known.
     covariance : array-like of shape (n_features, n_features), default=None
-        Covariance of the features, where it is known. With mean and covariance both known all
-        rows serve for r and for Q, and from 500 features on Q is not formed unless its
+        Covariance of the features, where it is known. With mean and covariance both known,
+        ``method="paper"`` has no halves, and from 500 features on does not form Q unless its
         eigenvalues are to be counted.
     moments : FeatureMoments, default=None
         Mean and covariance as summed once by ``FeatureMoments.from_rows(X)``, for features that
-        serve many label vectors. In place of `mean` and `covariance`, and used like these: there
-        are no halves, and all rows serve for everything.
+        serve many label vectors. In place of `mean` and `covariance`, and used like these.
     include_mirror_direction : bool, default=False
-        Take r-hat as one of the k directions, and look for the other k - 1 in its (whitened)
-        complement. The theorem promises only these k - 1 (the remark after Theorem 1).
+        For ``method="paper"``: take r-hat as one of the k directions, and look for the other
+        k - 1 in its (whitened) complement. The theorem promises only these k - 1 (the remark
+        after Theorem 1). The default method always does so, and so does "auto".
     false_positive_rate : float, default=0.01
-        With ``n_components="auto"``: the probability that any eigenvalue of pure noise counts, for
-        Gaussian features and rows of equal weight (with unequal weights it is approximate).
+        With ``n_components="auto"``: the probability that any eigenvalue of pure noise counts,
+        for rows of equal weight (with unequal weights it is approximate). "stacked" learns it
+        from random signs on the residuals, "paper" from Gaussian features.
     eigen_solver : {"auto", "dense", "lanczos"}, default="auto"
-        "dense" forms Q. "lanczos", for known mean and covariance, only multiplies with it. It
-        then does not know the median, and takes the mean of Z, to which the median tends, as the
-        centre of the bulk: use "dense" for Algorithm 1 to the letter. "auto" is "lanczos" where
-        mean and covariance are known and n_features >= 500.
+        For ``method="paper"``. "dense" forms Q. "lanczos", for known mean and covariance, only
+        multiplies with it. It then does not know the median, and takes the mean of Z, to which
+        the median tends, as the centre of the bulk: use "dense" for Algorithm 1 to the letter.
+        "auto" is "lanczos" where mean and covariance are known and n_features >= 500.
     tol : float, default=0.1
         Accuracy of Lanczos: residuals of the eigenpairs, relative to their distance from the
         bulk, as a share of the relative sampling error of Q, 2 sqrt(d / n) (at most 1). Where
         eigenvalues stand out it is far more exact by then; where they do not, more would be
         spent on noise.
+    elliptical : bool, default=False
+        For the default method and features with heavy tails: a robust scatter (Tyler's), and all
+        rows brought to one length in whitened coordinates. Little is lost on Gaussian features.
     random_state : int, RandomState instance or None, default=None
-        For the noise that "auto" draws, and for the first Lanczos vector.
+        For the noise that eigenvalues are compared with, and for the first Lanczos vector.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
         Orthonormal rows that span U-hat, in the units of X.
     mirror_direction_ : ndarray of shape (n_features,)
-        r-hat.
+        r-hat; with "auto" and the default method, after a step towards the single direction
+        that predicts y best.
     eigenvalues_ : ndarray
-        Eigenvalues of Q, furthest from the bulk first: all of them from the dense solver, those
-        that were asked for from Lanczos. With `include_mirror_direction`, those of Q inside the
-        complement of r-hat.
+        Furthest from the bulk first. Of the stacked mirrors: squared singular values beside r-hat,
+        in units of their mean for noise. Of groups: of the cross moment, noise ending at 2. Of
+        ``method="paper"``: of Q, all of them from the dense solver, those that were asked for
+        from Lanczos; inside the complement of r-hat where that was taken first.
     bulk_ : float
-        The median of the eigenvalues, or the centre that stands in for it.
+        Where the bulk of the eigenvalues lies: 1 for the stacked mirrors, 0 for groups; for
+        ``method="paper"`` their median, or what stands in for it.
     n_components_ : int
         Dimension of the subspace.
     n_outliers_ : int
-        How many of its directions are eigenvectors of Q: all of them, or all but r-hat.
+        How many of its directions are eigenvectors: all of them, or all but r-hat.
+    separation_ : float
+        How clearly the weakest of these stands out: its eigenvalue in units of the largest that
+        noise would give (exceeded by 5 % of noise, or by `false_positive_rate` with "auto");
+        below 1 it is lost in the noise. For ``method="paper"`` the distance of the weakest
+        eigenvalue kept from the bulk, over that of the strongest left.
+    error_estimate_ : float
+        Estimate of the error of the subspace, the root of the summed squared sines of all
+        principal angles; optimistic where `separation_` is close to 1. NaN for ``method="paper"``.
     mean_ : ndarray of shape (n_features,)
         Mean of the features that was used.
     classes_ : ndarray of shape (2,)
@@ -186,12 +209,14 @@ class SpectralMirror(_SubspaceTransformer):
     >>> mirror.transform(X).shape
     (50000, 2)
     >>> round(subspace_error(mirror.components_, truth.profiles), 2)
-    0.11
+    0.05
+    >>> round(mirror.error_estimate_, 2)
+    0.06
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "method": [StrOptions({"paper"})],
+        "method": [StrOptions({"stacked", "paper"})],
         "mean": ["array-like", Real, None],
         "covariance": ["array-like", None],
         "moments": [FeatureMoments, None],
@@ -199,6 +224,7 @@ class SpectralMirror(_SubspaceTransformer):
         "false_positive_rate": [Interval(Real, 0, 1, closed="neither")],
         "eigen_solver": [StrOptions({"auto", "dense", "lanczos"})],
         "tol": [Interval(Real, 0, 1, closed="both")],
+        "elliptical": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -206,7 +232,7 @@ class SpectralMirror(_SubspaceTransformer):
         self,
         n_components: int | str = 2,
         *,
-        method: str = "paper",
+        method: str = "stacked",
         mean: ArrayLike | None = None,
         covariance: ArrayLike | None = None,
         moments: FeatureMoments | None = None,
@@ -214,6 +240,7 @@ class SpectralMirror(_SubspaceTransformer):
         false_positive_rate: float = 0.01,
         eigen_solver: str = "auto",
         tol: float = 0.1,
+        elliptical: bool = False,
         random_state: Any = None,
     ):
         self.n_components = n_components
@@ -225,10 +252,11 @@ class SpectralMirror(_SubspaceTransformer):
         self.false_positive_rate = false_positive_rate
         self.eigen_solver = eigen_solver
         self.tol = tol
+        self.elliptical = elliptical
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Find the subspace.
 
         Parameters
@@ -237,9 +265,11 @@ class SpectralMirror(_SubspaceTransformer):
             The features.
         y : array-like of shape (n_samples,)
             Labels of two classes, of any kind.
+        groups : array-like of shape (n_samples,), default=None
+            Which rows are known to share their hidden classifier: the same value for all of
+            them. Groups of one row each change nothing.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts. A row of weight 0 is absent: the halves are halves of the
-            rows that remain.
+            How often each row counts. A row of weight 0 is absent.
 
         Returns
         -------
@@ -248,24 +278,32 @@ class SpectralMirror(_SubspaceTransformer):
         """
         rows = self._check_rows(X, y, sample_weight)
         d = rows.X.shape[1]
+        numbers = check_groups(groups, len(rows))
+        if self.method == "paper" and (numbers is not None or self.elliptical):
+            raise ValueError("method='paper' knows neither groups nor elliptical=True.")
         with named_columns(self), small_matrices(d):
             known = self._known_features(rows)
             request = Request(
                 None if self.n_components == "auto" else int(self.n_components),
                 self.include_mirror_direction,
                 self.false_positive_rate,
-                self._use_lanczos(known, d),
+                self.method == "paper" and self._use_lanczos(known, d),
                 self.tol,
+                self.elliptical,
                 check_random_state(self.random_state),
             )
-            outcome = algorithm1(rows, known, request)
+            if self.method == "paper":
+                outcome = algorithm1(rows, known, request)
+            else:
+                outcome = stacked_mirror(rows, known, request, numbers)
         if outcome.status:
-            warnings.warn(outcome.status, UserWarning, stacklevel=3)
+            warnings.warn(outcome.status, WeakSignalWarning, stacklevel=3)
         self.components_ = _orthonormal_rows(outcome.basis)
         self.mirror_direction_ = outcome.direction
         self.eigenvalues_, self.bulk_ = outcome.spectrum.eigenvalues, outcome.spectrum.bulk
         self.n_components_ = len(self.components_)
         self.n_outliers_ = outcome.n_outliers
+        self.separation_, self.error_estimate_ = outcome.separation, outcome.error
         self.mean_ = outcome.mean
         return self
 
@@ -291,10 +329,11 @@ class SpectralMirror(_SubspaceTransformer):
         if mean is not None and covariance is not None:
             return KnownFeatures(whitening=Whitening.known(mean, covariance))
         if covariance is None:
+            halves = self.method == "paper"
             _require_rows(
                 rows,
-                2 * (d + 1),
-                "method='paper' estimates the covariance from the first half of the rows",
+                2 * (d + 1) if halves else d + 2,
+                "the covariance is estimated" + (" from the first half of them" if halves else ""),
                 "pass more rows, fewer features, or a known mean and covariance",
             )
         return KnownFeatures(mean, covariance)

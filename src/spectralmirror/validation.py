@@ -17,6 +17,7 @@ __all__ = [
     "ColumnError",
     "check_covariance",
     "check_finite",
+    "check_groups",
     "check_mean",
     "check_rows",
     "check_weights",
@@ -109,6 +110,25 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
     if not 1e-9 < weight.max() < 1e9:  # far from 1 their squares could over- or underflow
         weight = weight / weight.max()
     return weight.astype(dtype)
+
+
+def check_groups(groups: Any, n: int) -> NDArray[np.int64] | None:
+    """Return the groups numbered from 0 on; None where every row is a group of its own."""
+    if groups is None:
+        return None
+    values = np.asarray(groups)
+    if values.shape != (n,):
+        raise ValueError(
+            f"groups must hold one value for each of {n} rows, got shape {values.shape}."
+        )
+    # NaN is not equal to itself, and None is told apart by what it is
+    if values.dtype.kind in "fOM" and any(v is None or v != v for v in values):
+        raise ValueError("groups has missing values: give such rows a group of their own.")
+    try:
+        found, numbers = np.unique(values, return_inverse=True)
+    except TypeError:
+        raise ValueError("groups mixes values that cannot be compared: use one kind.") from None
+    return None if len(found) == n else numbers.astype(np.int64)
 
 
 def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
