@@ -127,10 +127,10 @@ def information_bound(profiles: np.ndarray, weights) -> float:
     mass = np.outer(mass, mass).ravel() / (2 * np.pi)
     plane = np.linalg.qr(profiles.T)[0]
     t = grid @ (profiles @ plane).T
-    slope = 2 * expit(t) * expit(-t) * np.asarray(weights)
-    h = (2 * expit(t) - 1) @ np.asarray(weights)
-    gradient = slope @ (profiles @ plane)
-    information = (gradient * (mass / np.maximum(1 - h**2, 1e-300))[:, None]).T @ gradient
+    weights = np.asarray(weights)
+    gradient = (2 * expit(t) * expit(-t) * weights) @ (profiles @ plane)
+    variance = 4 * (expit(t) @ weights) * (expit(-t) @ weights)  # 1 - h^2, exact in the tails
+    information = (gradient * (mass / variance)[:, None]).T @ gradient
     return float(np.trace(np.linalg.inv(information)))
 
 

@@ -31,11 +31,22 @@ def seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
+def cpu_seconds(function: Callable[[], Any]) -> float:
+    """Processor seconds of one call, over all threads."""
+    time.sleep(PAUSE)
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
 def compare(
-    one: Callable[[], Any], other: Callable[[], Any], repeat: int = 7
+    one: Callable[[], Any],
+    other: Callable[[], Any],
+    repeat: int = 7,
+    clock: Callable[[Callable[[], Any]], float] = seconds,
 ) -> tuple[float, float]:
     """Return the least time of each, measured in turn so that both see the same machine."""
-    times = [(seconds(one), seconds(other)) for _ in range(repeat)]
+    times = [(clock(one), clock(other)) for _ in range(repeat)]
     return min(t for t, _ in times), min(t for _, t in times)
 
 
@@ -64,6 +75,6 @@ print(X.nbytes, 1024 * (kilobytes("VmHWM") - base))
 
 def print_table(rows: Iterable[Row]) -> None:
     """Print the rows as they come."""
-    print(f"{'what':<66} {'value':>7}  {'target':<11} detail")
+    print(f"{'what':<72} {'value':>7}  {'target':<11} detail")
     for row in rows:
-        print(f"{row.what:<66} {row.ratio:>7.2f}  {row.target:<11} {row.detail}", flush=True)
+        print(f"{row.what:<72} {row.ratio:>7.2f}  {row.target:<11} {row.detail}", flush=True)

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.mirror import mirrored_labels
 from spectralmirror.subspace import SpectralMirror
 from spectralmirror.validation import FLOATS
 
@@ -22,7 +21,7 @@ MIRROR = "#222222"
 
 
 def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
-    """Draw the eigenvalues of Q: the bulk as a histogram, and those that were kept.
+    """Draw the eigenvalues: the bulk as a histogram, and those that were kept.
 
     Parameters
     ----------
@@ -43,6 +42,9 @@ def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
     low = mirror.eigenvalues_.min(initial=mirror.bulk_)
     high = mirror.eigenvalues_.max(initial=mirror.bulk_)
     edges = np.linspace(low, high, 41) if high > low else np.array([low - 0.5, low + 0.5])
+    if mirror.method == "stacked" and high > 10 * low > 0:  # squares: far apart, and all positive
+        edges = np.geomspace(low, high, 41)
+        ax.set_xscale("log")
     ax.hist(
         [rest, kept],
         bins=edges,
@@ -50,11 +52,10 @@ def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
         color=[BULK, OUTLIER],
         label=[f"bulk ({len(rest)})", f"kept ({n_kept})"],
     )
-    dense = len(mirror.eigenvalues_) >= mirror.n_features_in_ - 1
-    centre = "median" if dense else "mean of Z"
+    what, centre = _spectrum_words(mirror)
     ax.axvline(mirror.bulk_, color=MIRROR, linestyle="--", linewidth=1.2, label=centre)
     ax.yaxis.get_major_locator().set_params(integer=True)
-    ax.set(xlabel="eigenvalue of Q", ylabel="number of eigenvalues", title="Spectrum")
+    ax.set(xlabel=what, ylabel="number of eigenvalues", title="Spectrum")
     _legend_below(ax)
     return ax
 
@@ -66,8 +67,8 @@ def plot_mirror(
 
     The horizontal axis is the mirror direction, <r, x>, and the vertical one that direction of
     the subspace which differs most from it; both in standard deviations. Mirroring flips the
-    labels left of the mirror. For one component there is no second direction, and the vertical
-    axis is a random one.
+    labels left of the mirror, which stands at the mean of <r, x>, or at 0 for the paper's method.
+    For one component there is no second direction, and the vertical axis is a random one.
 
     Parameters
     ----------
@@ -97,12 +98,12 @@ def plot_mirror(
     labels = np.where(y[::step] == mirror.classes_[1], 1, -1)
     r = mirror.mirror_direction_
     across, along = _standardised(X, r), _standardised(X, _second_direction(mirror))
-    # the mirror stands where <r, x> = 0, which is not the middle of features with a mean
-    at = -float((X @ r).mean()) / float((X @ r).std())
+    # the paper's mirror stands where <r, x> = 0, which is not the middle of features with a mean
+    at = -float((X @ r).mean()) / float((X @ r).std()) if mirror.method == "paper" else 0.0
     names = {sign: str(mirror.classes_[(sign + 1) // 2]) for sign in (-1, 1)}
     panels = (
         ("Labels", labels, {sign: f"y = {names[sign]}" for sign in (-1, 1)}),
-        ("Mirrored labels", mirrored_labels(X, labels, r), {-1: "Z = −1", 1: "Z = +1"}),
+        ("Mirrored labels", labels * np.sign(across - at), {-1: "Z = −1", 1: "Z = +1"}),
     )
     for ax, (title, values, legend) in zip(axes, panels, strict=True):
         for sign in (-1, 1):
@@ -116,13 +117,23 @@ def plot_mirror(
                 linewidths=0,
                 label=legend[sign],
             )
-        ax.axvline(at, color=MIRROR, linestyle="--", linewidth=1.2, label="mirror, ⟨r, x⟩ = 0")
+        ax.axvline(at, color=MIRROR, linestyle="--", linewidth=1.2, label="mirror")
         ax.set(title=title, xlabel="along r (standard deviations)")
         ax.set_aspect("equal")
         _legend_below(ax)
     where = "in the subspace" if mirror.n_components_ > 1 else "at random"
     axes[0].set_ylabel(f"across r, {where} (standard deviations)")
     return axes
+
+
+def _spectrum_words(mirror: SpectralMirror) -> tuple[str, str]:
+    """Return what the eigenvalues are of, and what their centre is."""
+    if mirror.method == "paper":
+        dense = len(mirror.eigenvalues_) >= mirror.n_features_in_ - 1
+        return "eigenvalue of Q", "median" if dense else "mean of Z"
+    if mirror.bulk_ == 0:
+        return "eigenvalue of the cross moment (noise ends at 2)", "mean of noise"
+    return "eigenvalue of the stacked mirrors (units of noise)", "mean of noise"
 
 
 def _second_direction(mirror: SpectralMirror) -> Vector:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.stats import chi2
 
-from spectralmirror.algorithm1 import KnownFeatures, Outcome, Request
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import BLOCK_BYTES, Rows
 from spectralmirror.engines import reduce
@@ -29,6 +28,7 @@ from spectralmirror.groups import GroupedRows, PairMoments
 from spectralmirror.mirror import label_cross
 from spectralmirror.moments import LabelledMoments
 from spectralmirror.noise import flipped_pairs, flipped_slices, noise_edge
+from spectralmirror.problem import KnownFeatures, Outcome, Request
 from spectralmirror.scores import (
     Frame,
     leave_one_out,

@@ -19,12 +19,13 @@ from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spectralmirror.algorithm1 import KnownFeatures, Request, algorithm1
+from spectralmirror.algorithm1 import algorithm1
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import Rows
 from spectralmirror.engines import reduce, small_matrices
 from spectralmirror.kernels import far_origin
 from spectralmirror.moments import FeatureMoments, LabelledMoments, SignedMoments
+from spectralmirror.problem import KnownFeatures, Request
 from spectralmirror.spectrum import dense_spectrum
 from spectralmirror.stacked import stacked_mirror
 from spectralmirror.validation import (
@@ -209,9 +210,9 @@ class SpectralMirror(_SubspaceTransformer):
     >>> mirror.transform(X).shape
     (50000, 2)
     >>> round(subspace_error(mirror.components_, truth.profiles), 2)
-    0.05
-    >>> round(mirror.error_estimate_, 2)
     0.06
+    >>> round(mirror.error_estimate_, 2)
+    0.05
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
