@@ -114,7 +114,7 @@ def _values(source: Source[Block], function: Callable[[Block], T]) -> Iterator[T
         ThreadPoolExecutor(n_threads) as pool,
         np.errstate(over="ignore", invalid="ignore"),
     ):
-        yield from _in_order(pool, quietly, source.blocks(), ahead=n_threads + 1)
+        yield from _in_order(pool, quietly, source.blocks(), ahead=n_threads)
 
 
 def _in_order(

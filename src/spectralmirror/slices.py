@@ -98,9 +98,12 @@ class SlicedMoments:
 
     @classmethod
     def of(cls, rows: Rows, origin: AnyArray | None) -> SlicedMoments:
-        """Sum one block; its y holds the slice, z and v of every row."""
-        index, z, v = rows.y.T
-        z, v = rows.weighted(z), rows.weighted(v)
+        """Sum one block; its y holds the slice, the residual e and the scale of every row.
+
+        A row of scale c enters products as c^2 e and sums as c e.
+        """
+        index, e, scale = rows.y.T
+        z, v = rows.weighted(e * scale**2), rows.weighted(e * scale)
         d = rows.X.shape[1]
         first, second = np.empty((N_SLICES, 2, d)), np.empty((N_SLICES, d, d))
         totals = np.empty((N_SLICES, 2))
