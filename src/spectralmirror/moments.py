@@ -48,7 +48,7 @@ class FeatureMoments:
     >>> import numpy as np
     >>> from spectralmirror import FeatureMoments, SpectralMirror
     >>> from spectralmirror.datasets import make_linear_classifier_mixture
-    >>> X, y, truth = make_linear_classifier_mixture(2000, 5, random_state=0)
+    >>> X, y, truth = make_linear_classifier_mixture(20_000, 5, weights=[0.5, 0.5], random_state=0)
     >>> moments = FeatureMoments.from_rows(X)
     >>> mirrors = [SpectralMirror(2, moments=moments).fit(X, label) for label in (y, -y)]
     """

@@ -292,11 +292,11 @@ def describe(
     hidden = n * (axis @ axis) < chi2.isf(request.false_positive_rate, len(axis))
     if seen == n_outliers and not (hidden and n_outliers == 0):
         return None
-    what = (
-        "The mirror direction is no longer than noise"
-        if n_outliers == 0
-        else f"{n_outliers - seen} of the {n_outliers} eigenvalues do not stand out of the noise"
-    )
+    what = "The mirror direction is no longer than noise"
+    if n_outliers == 1:
+        what = "The eigenvalue beside the mirror direction does not stand out of the noise"
+    elif n_outliers > 1:
+        what = f"{n_outliers - seen} of {n_outliers} eigenvalues do not stand out of the noise"
     return (
         f"{what}, with {n / len(axis):.0f} rows a feature: those directions mean little. More rows "
         "would help, or groups of rows known to share their classifier, or fewer components."
