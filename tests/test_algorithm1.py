@@ -146,6 +146,15 @@ def test_units_do_not_matter(span):
     assert_same_spectrum(scaled, plain)
 
 
+def test_very_different_units_end():
+    """A case in which Gram-Schmidt once went on for ever."""
+    rng = np.random.default_rng(101)
+    scale = 10.0 ** rng.uniform(-100, 100, 12)
+    X, u = rng.standard_normal((500, 12)), rng.standard_normal((2, 12))
+    y = np.where((X * u[rng.integers(2, size=500)]).sum(axis=1) > 0, 1, -1)
+    assert np.isfinite(paper(12).fit(X * scale, y).components_).all()
+
+
 def test_label_flip_and_order_within_halves():
     X, y, _ = mixture(2001, 6)
     plain = paper(2).fit(X, y)

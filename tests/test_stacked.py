@@ -139,25 +139,70 @@ def test_transformed_data(options):
     assert_same(stacked(**options).fit(X[order], y[order], groups=names), plain, 1e-4)
 
 
-@pytest.mark.parametrize("options", [{}, {"elliptical": True}, {"known": True}, {"grouped": True}])
+@pytest.mark.parametrize("options", [{}, {"elliptical": True}, {"known": True}])
 def test_weights(options):
     """Weight 2 is the row twice, and weight 0 the row absent, whatever stands in it."""
     options = dict(options)
-    grouped = options.pop("grouped", False)
     if options.pop("known", False):
         options.update(mean=np.zeros(6), covariance=np.eye(6) + 0.1)
-    X, y, truth = mixture(4000, group_size=4)
-    groups = truth.groups if grouped else None
+    X, y, _ = mixture(4000)
     times = np.random.default_rng(1).integers(0, 3, len(X))
-    repeated = stacked(**options).fit(
-        np.repeat(X, times, axis=0),
-        np.repeat(y, times),
-        groups=None if groups is None else np.repeat(groups, times),
-    )
+    repeated = stacked(**options).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     X[times == 0] = np.nan
-    weighted = stacked(**options).fit(X, y, groups=groups, sample_weight=times)
+    weighted = stacked(**options).fit(X, y, sample_weight=times)
     assert_same(weighted, repeated, 1e-4)
     assert weighted.error_estimate_ > 0
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_unit_of_weights_does_not_matter(grouped):
+    X, y, truth = mixture(4000, group_size=4)
+    groups = truth.groups if grouped else None
+    plain = stacked().fit(X, y, groups=groups)
+    for unit in (0.1, 1 / 4000, 1e-12):
+        scaled = stacked().fit(X, y, groups=groups, sample_weight=np.full(4000, unit))
+        assert_same(scaled, plain, 1e-6)
+    if grouped:
+        twice = stacked().fit(X, y, groups=groups, sample_weight=np.full(4000, 2.0))
+        assert_same(twice, plain, 1e-6)
+    kept = np.random.default_rng(0).random(4000) < 0.7
+    absent = stacked().fit(X, y, groups=groups, sample_weight=kept)
+    without = stacked().fit(X[kept], y[kept], groups=groups[kept] if grouped else None)
+    assert_same(absent, without, 1e-6)
+
+
+def test_a_few_groups_among_single_rows_change_nothing():
+    X, y, _ = mixture(4000)
+    groups = np.arange(4000)
+    groups[1] = 0
+    assert_same(stacked().fit(X, y, groups=groups), stacked().fit(X, y), 1e-12)
+
+
+def test_rows_at_the_very_centre():
+    """Heavy tails are cut, and what has no length is not blown up."""
+    X, y, truth = mixture(20_000, 10)
+    X[:200] = 0
+    for options in ({}, {"mean": 0.0, "covariance": np.eye(10)}):
+        mirror = stacked(elliptical=True, **options).fit(X, y)
+        assert subspace_error(mirror.components_, truth.profiles) < 0.15
+
+
+def test_nothing_to_see_beside_the_mirror():
+    """Four points and one hard classifier: residuals are exactly 0."""
+    X = np.tile([[1.0, 1], [-1, 1], [1, -1], [-1, -1]], (50, 1))
+    with pytest.warns(WeakSignalWarning):
+        mirror = stacked(2).fit(X, X[:, 1])
+    np.testing.assert_allclose(mirror.components_ @ mirror.components_.T, np.eye(2), atol=1e-12)
+
+
+@pytest.mark.parametrize("rate", [1 / 322, 0.003, 0.01, 0.3])
+def test_any_rate_is_a_rate(rate):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((500, 8)), rng.random(500) < 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakSignalWarning)
+        mirror = SpectralMirror("auto", false_positive_rate=rate, random_state=0).fit(X, y)
+    assert mirror.n_components_ == 1
 
 
 @pytest.mark.parametrize("elliptical", [False, True])

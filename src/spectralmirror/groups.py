@@ -17,7 +17,12 @@ from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
 from spectralmirror.blocks import BLOCK_BYTES
 from spectralmirror.scores import Frame
 
-__all__ = ["GroupedRows", "PairMoments"]
+__all__ = ["GroupedRows", "PairMoments", "share_in_company"]
+
+
+def share_in_company(groups: NDArray[np.int64]) -> float:
+    """Return the share of rows whose group has other rows too."""
+    return float(np.mean(np.bincount(groups)[groups] > 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +85,17 @@ class GroupedRows:
 class PairMoments:
     """Sums over ordered pairs of different rows in a group.
 
+    A row is no second witness of itself: weights only say how much each pair counts.
+
     Attributes
     ----------
-    pairs : float
-        Number of ordered pairs.
+    variance : float
+        sum over pairs of w_i^2 w_j^2, the variance of an entry of the products.
     products : ndarray of shape (d, d)
-        sum over groups of a a' - sum_i w_i D_i D_i', with D = y (x - mu) and a = sum_i w_i D_i.
+        sum over groups of a a' - sum_i w_i^2 D_i D_i', with D = y (x - mu) and a = sum_i w_i D_i.
     """
 
-    pairs: float
+    variance: float
     products: Matrix
 
     @classmethod
@@ -96,18 +103,17 @@ class PairMoments:
         """Sum the pairs of one block."""
         X = block.X.toarray() if sparse.issparse(block.X) else block.X
         D = X if origin is None else X - origin
-        D = (D - step.astype(X.dtype)) * (block.labels * np.sqrt(block.weight))[:, None].astype(
-            X.dtype
-        )
-        weighted = D * np.sqrt(block.weight)[:, None].astype(X.dtype)
-        sums = np.add.reduceat(weighted, block.starts, axis=0)
-        sizes = np.add.reduceat(block.weight.astype(np.float64), block.starts)
+        signed = (block.labels * block.weight)[:, None].astype(X.dtype)
+        D = (D - step.astype(X.dtype)) * signed
+        sums = np.add.reduceat(D, block.starts, axis=0)
         products = (sums.T @ sums).astype(np.float64) - D.T @ D
-        return cls(float((sizes * (sizes - 1)).sum()), products)
+        squares = block.weight.astype(np.float64) ** 2
+        by_group = np.add.reduceat(squares, block.starts)
+        return cls(float((by_group**2).sum() - (squares**2).sum()), products)
 
     def __add__(self, other: PairMoments) -> PairMoments:
-        return PairMoments(self.pairs + other.pairs, self.products + other.products)
+        return PairMoments(self.variance + other.variance, self.products + other.products)
 
     def cross(self) -> Matrix:
         """Return the sum of the products, scaled so that its entries have noise of unit size."""
-        return np.asarray(self.products / np.sqrt(max(self.pairs, 1.0)))
+        return np.asarray(self.products / np.sqrt(max(self.variance, 1e-300)))

@@ -30,7 +30,7 @@ ROWS_PER_DIRECTION = 60
 def noise_edge(draw: Callable[[], float], rate: float | None) -> float:
     """Return what the leading eigenvalue of noise exceeds with the given probability."""
     n_flips = N_FLIPS_WARNING if rate is None else max(N_FLIPS, int(np.ceil(1 / rate)) - 1)
-    rank = 1 if rate is None else int(rate * (n_flips + 1))
+    rank = 1 if rate is None else max(int(rate * (n_flips + 1)), 1)
     return float(np.sort([draw() for _ in range(n_flips)])[-rank])
 
 

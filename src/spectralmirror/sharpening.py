@@ -79,7 +79,7 @@ def in_groups(frame: Frame, basis: Matrix, groups: NDArray[np.int64]) -> Model:
     (n, k), ones = u.shape, np.ones(len(u)) if weight is None else weight
     signed = y[:, None] * u
     sums = np.column_stack([np.bincount(groups, ones * column) for column in signed.T])
-    others = sums[groups] - signed
+    others = sums[groups] - ones[:, None] * signed
     others /= np.sqrt(np.average((others**2).sum(axis=1), weights=ones)) or 1.0
     others = np.column_stack([others, np.ones(n)])
     gram, moment = np.zeros((k * (k + 1),) * 2), np.zeros(k * (k + 1))

@@ -168,7 +168,7 @@ def null_deviation(model: NullModel, rate: float, rng: np.random.RandomState) ->
     n_draws = max(N_NULL_SPECTRA, int(np.ceil(1 / rate)) - 1)
     eigenvalues = np.linalg.eigvalsh(model.shrunk(min(model.d, NULL_SIZE)).draw(n_draws, rng))
     strays = np.abs(eigenvalues - np.median(eigenvalues, axis=1, keepdims=True)).max(axis=1)
-    return float(np.sort(strays)[-int(rate * (n_draws + 1))])
+    return float(np.sort(strays)[-max(int(rate * (n_draws + 1)), 1)])
 
 
 def _wishart_roots(n: float, d: int, n_draws: int, rng: np.random.RandomState) -> Matrix:

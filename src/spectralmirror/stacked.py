@@ -24,7 +24,7 @@ from scipy.stats import chi2
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import BLOCK_BYTES, Rows
 from spectralmirror.engines import reduce
-from spectralmirror.groups import GroupedRows, PairMoments
+from spectralmirror.groups import GroupedRows, PairMoments, share_in_company
 from spectralmirror.mirror import label_cross
 from spectralmirror.moments import LabelledMoments
 from spectralmirror.noise import flipped_pairs, flipped_slices, noise_edge
@@ -46,6 +46,10 @@ __all__ = ["stacked_mirror"]
 
 #: Reweighted means and covariances that make a robust scatter (Tyler's, to within a per cent).
 N_REWEIGHTS = 4
+#: Groups serve where at least this share of the rows has company in its group.
+LEAST_COMPANY = 0.5
+#: Rows shorter than this share of the mean squared length, at the very centre, stay short.
+SHORTEST = 0.01
 #: From so many rows a feature on, a row's own part in its score is below 0.2 %, and the mean of
 #: |W|^2, which is d, serves for every row.
 ALIKE_FROM = 500
@@ -87,6 +91,8 @@ def stacked_mirror(
     """Find the subspace; `groups` numbers the group of every row."""
     mirror = prepare(rows, known, elliptical=request.elliptical)
     frame = mirror.frame
+    if groups is not None and share_in_company(groups[frame.present()]) < LEAST_COMPANY:
+        groups = None
     if groups is None:
         basis, spectrum, edge = beside_mirror(mirror, request)
     else:
@@ -137,7 +143,7 @@ def prepare(rows: Rows, known: KnownFeatures, *, elliptical: bool) -> Direction:
     scale = np.ones(len(rows))
     if elliptical:
         lengths = squared_lengths(rows, whitening)
-        scale = rows.spread(np.sqrt(len(cross) / np.maximum(lengths, 1e-30)))
+        scale = rows.spread(np.sqrt(1 / np.maximum(lengths / len(cross), SHORTEST)))
         centred = rows.y - rows.weighted(rows.y).sum() / rows.total_weight
         scaled = Rows(rows.X, (centred * scale).astype(rows.X.dtype), rows.weight)
         cross = label_cross(scaled, whitening)
@@ -155,7 +161,7 @@ def robust_whitening(rows: Rows, known: KnownFeatures, start: Whitening) -> Whit
     """Return location and scatter with every row weighted by d / |W|^2 (Tyler 1987)."""
     whitening, d = start, rows.X.shape[1]
     for _ in range(N_REWEIGHTS):
-        lengths = np.maximum(squared_lengths(rows, whitening), 1e-6 * d)
+        lengths = np.maximum(squared_lengths(rows, whitening), SHORTEST * d)
         weight = rows.spread(d / lengths) * (1 if rows.weight is None else rows.weight)
         reweighted = Rows(rows.X, rows.y, weight.astype(rows.X.dtype))
         whitening = known.completed(reduce(reweighted, LabelledMoments.of).features)
@@ -251,8 +257,8 @@ def stacked_spectrum(M: list[Matrix], v: Matrix, unit: Vector) -> Spectrum:
 
     blocks = [beside(beside(matrix).T) / np.sqrt(2) for matrix in M] + [beside(v)]
     gram = sum(block @ block.T for block in blocks) / (len(M) * d / 2 + v.shape[1] - 1)
-    eigenvalues, vectors = eigh(gram)
-    # the smallest eigenvalue, 0, is that of the unit vector itself
+    # the unit vector itself, an eigenvector of eigenvalue 0, is made the last one beyond doubt
+    eigenvalues, vectors = eigh(gram - np.outer(unit, unit))
     return Spectrum(eigenvalues[:0:-1], vectors[:, :0:-1], 1.0)
 
 

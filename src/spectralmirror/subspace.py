@@ -184,7 +184,8 @@ class SpectralMirror(_SubspaceTransformer):
         How clearly the weakest of these stands out: its eigenvalue in units of the largest that
         noise would give (exceeded by 5 % of noise, or by `false_positive_rate` with "auto");
         below 1 it is lost in the noise. For ``method="paper"`` the distance of the weakest
-        eigenvalue kept from the bulk, over that of the strongest left.
+        eigenvalue kept from the bulk, over that of the strongest left. NaN where there is
+        nothing to compare with.
     error_estimate_ : float
         Estimate of the error of the subspace, the root of the summed squared sines of all
         principal angles; optimistic where `separation_` is close to 1. NaN for ``method="paper"``.
@@ -269,9 +270,12 @@ class SpectralMirror(_SubspaceTransformer):
             Labels of two classes, of any kind.
         groups : array-like of shape (n_samples,), default=None
             Which rows are known to share their hidden classifier: the same value for all of
-            them. Groups of one row each change nothing.
+            them. Groups of one row each change nothing, and groups serve where at least half of
+            the rows have company.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts. A row of weight 0 is absent.
+            How often each row counts: whole numbers are counts, other weights are scaled to sum
+            to the number of rows that they are worth. A row of weight 0 is absent. Inside a
+            group a row of weight 2 is no second witness, but counts twice as much.
 
         Returns
         -------
@@ -490,11 +494,13 @@ def _orthonormal_rows(vectors: Matrix) -> Matrix:
     basis = np.array(vectors)
     for i in range(len(basis)):
         left = 0.0
-        while left < 0.5:
+        for _ in range(10):
             basis[i] /= np.abs(basis[i]).max()  # before squares can over- or underflow
             basis[i] /= np.linalg.norm(basis[i])
             basis[i] -= (basis[:i] @ basis[i]) @ basis[:i]
             left = float(np.linalg.norm(basis[i]))
-        basis[i] /= left
+            if left > 0.5:
+                break
+        basis[i] /= left or 1.0
     largest = np.abs(basis).argmax(axis=1)
     return np.asarray(basis * np.sign(basis[np.arange(len(basis)), largest])[:, None])

@@ -109,6 +109,8 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
         raise ValueError("sample_weight is zero in every row: nothing is left to fit.")
     if not 1e-9 < weight.max() < 1e9:  # far from 1 their squares could over- or underflow
         weight = weight / weight.max()
+    if (weight % 1).any():  # not counts: their sum becomes the number of rows that they are worth
+        weight = weight * (weight.sum() / (weight @ weight))
     return weight.astype(dtype)
 
 
@@ -116,13 +118,15 @@ def check_groups(groups: Any, n: int) -> NDArray[np.int64] | None:
     """Return the groups numbered from 0 on; None where every row is a group of its own."""
     if groups is None:
         return None
+    if hasattr(groups, "isna") and np.any(groups.isna()):
+        raise ValueError("groups has missing values: give such rows a group of their own.")
     values = np.asarray(groups)
     if values.shape != (n,):
         raise ValueError(
             f"groups must hold one value for each of {n} rows, got shape {values.shape}."
         )
     # NaN is not equal to itself, and None is told apart by what it is
-    if values.dtype.kind in "fOM" and any(v is None or v != v for v in values):
+    if values.dtype.kind in "fOMm" and any(v is None or v != v for v in values):
         raise ValueError("groups has missing values: give such rows a group of their own.")
     try:
         found, numbers = np.unique(values, return_inverse=True)
