@@ -28,10 +28,14 @@ ROWS_PER_DIRECTION = 60
 
 
 def noise_edge(draw: Callable[[], float], rate: float | None) -> float:
-    """Return what the leading eigenvalue of noise exceeds with the given probability."""
+    """Return what the leading eigenvalue of noise exceeds with the given probability.
+
+    Infinite where there is no noise to compare with, too few rows or labels without error.
+    """
     n_flips = N_FLIPS_WARNING if rate is None else max(N_FLIPS, int(np.ceil(1 / rate)) - 1)
     rank = 1 if rate is None else max(int(rate * (n_flips + 1)), 1)
-    return float(np.sort([draw() for _ in range(n_flips)])[-rank])
+    edge = float(np.sort([draw() for _ in range(n_flips)])[-rank])
+    return edge if edge > 0 else np.inf
 
 
 def _directions(d: int, unit: Vector | None, rng: np.random.RandomState) -> Matrix:

@@ -100,7 +100,7 @@ def stacked_mirror(
     n_fixed = 1 if groups is None else 0
     n_outliers = len(basis) - n_fixed
     improved, error = sharpened(frame, basis, groups, n_fixed)
-    weakest = spectrum.eigenvalues[n_outliers - 1] if n_outliers else np.inf
+    weakest = spectrum.eigenvalues[n_outliers - 1] if n_outliers else np.nan
     whitening = frame.whitening
     direction = whitening.direction(basis[0]) if n_fixed else whitening.solve(mirror.cross)
     return Outcome(
@@ -110,7 +110,7 @@ def stacked_mirror(
         n_outliers,
         whitening.mean,
         describe(mirror, spectrum, n_outliers, edge, request),
-        separation=float(weakest / edge) if edge > 0 else np.nan,
+        separation=float(weakest / edge) if n_outliers else np.nan,
         error=error,
     )
 
