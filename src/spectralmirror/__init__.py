@@ -1,7 +1,8 @@
 """Find the hidden linear classifiers behind binary labels."""
 
+from spectralmirror.hessian import PrincipalHessianDirections
 from spectralmirror.moments import FeatureMoments
-from spectralmirror.subspace import PrincipalHessianDirections, SpectralMirror, WeakSignalWarning
+from spectralmirror.subspace import SpectralMirror, WeakSignalWarning
 
 __version__ = "0.1.0.dev0"
 

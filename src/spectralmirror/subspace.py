@@ -1,45 +1,27 @@
-"""The span of the hidden classifiers: SpectralMirror, and principal Hessian directions."""
+"""The span of the hidden classifiers."""
 
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
-from sklearn.utils import ClassifierTags, check_random_state
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectralmirror.algorithm1 import algorithm1
-from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import Rows
-from spectralmirror.engines import reduce, small_matrices
-from spectralmirror.kernels import far_origin
-from spectralmirror.moments import FeatureMoments, LabelledMoments, SignedMoments
+from spectralmirror.engines import small_matrices
+from spectralmirror.moments import FeatureMoments
 from spectralmirror.problem import KnownFeatures, Request
-from spectralmirror.spectrum import dense_spectrum
 from spectralmirror.stacked import stacked_mirror
-from spectralmirror.validation import (
-    FLOATS,
-    check_covariance,
-    check_finite,
-    check_groups,
-    check_mean,
-    check_rows,
-    named_columns,
-)
+from spectralmirror.transformer import SubspaceTransformer, orthonormal_rows, require_rows
+from spectralmirror.validation import check_covariance, check_groups, check_mean, named_columns
 from spectralmirror.whitening import Whitening
 
-__all__ = ["PrincipalHessianDirections", "SpectralMirror", "WeakSignalWarning"]
+__all__ = ["SpectralMirror", "WeakSignalWarning"]
 
 #: From this many features on, Lanczos beats forming Q where mean and covariance are known.
 LANCZOS_FROM = 500
@@ -49,56 +31,7 @@ class WeakSignalWarning(UserWarning):
     """What was found is no more than noise, at least in part."""
 
 
-class _SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Projection onto a subspace that binary labels reveal."""
-
-    components_: Matrix
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Project the rows onto the subspace.
-
-        The features are not centred: a classifier sees <u, x>, and so does its projection.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The features.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Coordinates <b_j, x> along the orthonormal rows b_j of `components_`.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return np.asarray(X @ self.components_.T.astype(X.dtype))
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        # Not a classifier, but this is how scikit-learn learns that y must have two classes.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Return the rows, at least as many features as components."""
-        rows, self.classes_ = check_rows(self, X, y, sample_weight)
-        k: Any = self.n_components
-        d = rows.X.shape[1]
-        if k != "auto" and k > d:
-            raise ValueError(
-                f"n_components={k} must not exceed the number of features, n_features={d}."
-            )
-        return rows
-
-
-class SpectralMirror(_SubspaceTransformer):
+class SpectralMirror(SubspaceTransformer):
     """The subspace spanned by the profiles of a mixture of linear classifiers.
 
     Labels y of -1 or +1 come from P(y = +1 | x) = sum_l p_l f(<u_l, x>), and which of the k
@@ -304,7 +237,7 @@ class SpectralMirror(_SubspaceTransformer):
                 outcome = stacked_mirror(rows, known, request, numbers)
         if outcome.status:
             warnings.warn(outcome.status, WeakSignalWarning, stacklevel=3)
-        self.components_ = _orthonormal_rows(outcome.basis)
+        self.components_ = orthonormal_rows(outcome.basis)
         self.mirror_direction_ = outcome.direction
         self.eigenvalues_, self.bulk_ = outcome.spectrum.eigenvalues, outcome.spectrum.bulk
         self.n_components_ = len(self.components_)
@@ -336,7 +269,7 @@ class SpectralMirror(_SubspaceTransformer):
             return KnownFeatures(whitening=Whitening.known(mean, covariance))
         if covariance is None:
             halves = self.method == "paper"
-            _require_rows(
+            require_rows(
                 rows,
                 2 * (d + 1) if halves else d + 2,
                 "the covariance is estimated" + (" from the first half of them" if halves else ""),
@@ -366,141 +299,3 @@ class SpectralMirror(_SubspaceTransformer):
                 "n_components, or count them with eigen_solver='dense'."
             )
         return True
-
-
-class PrincipalHessianDirections(_SubspaceTransformer):
-    """Principal Hessian directions (Li 1992), SpectralMirror without the mirror.
-
-    H = mean of e W W', with W the whitened features and e the centred labels or their residuals
-    from a linear regression; the k eigenvectors with the largest |eigenvalue| are kept. For a
-    mixture of linear classifiers with features of mean 0, E[H] = 0 and the method sees nothing
-    (the paper's appendix); where the mean is not 0 it sees something.
-
-    The rows are read twice, in blocks.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimension k of the subspace.
-    target : {"labels", "residuals"}, default="labels"
-        What weighs the rows: the labels less their mean, or what a linear regression on X leaves
-        of them.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows that span the subspace, in the units of X.
-    eigenvalues_ : ndarray of shape (n_features,)
-        Eigenvalues of H, the largest in magnitude first.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the features.
-    classes_ : ndarray of shape (2,)
-        The labels that stand for -1 and +1.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has string column names.
-
-    References
-    ----------
-    K.-C. Li (1992), "On principal Hessian directions for data visualization and dimension
-    reduction: another application of Stein's lemma", JASA 87.
-
-    Examples
-    --------
-    >>> from spectralmirror import PrincipalHessianDirections
-    >>> from spectralmirror.datasets import make_linear_classifier_mixture
-    >>> X, y, truth = make_linear_classifier_mixture(5000, 10, mean=1.0, random_state=0)
-    >>> PrincipalHessianDirections(n_components=2).fit_transform(X, y).shape
-    (5000, 2)
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "target": [StrOptions({"labels", "residuals"})],
-    }
-
-    def __init__(self, n_components: int = 2, *, target: str = "labels"):
-        self.n_components = n_components
-        self.target = target
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the subspace.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The features.
-        y : array-like of shape (n_samples,)
-            Labels of two classes, of any kind.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self : PrincipalHessianDirections
-            The fitted transformer.
-        """
-        rows = self._check_rows(X, y, sample_weight)
-        d = rows.X.shape[1]
-        _require_rows(
-            rows, d + 1, "the covariance is estimated", "pass more rows, or fewer features"
-        )
-        with named_columns(self), small_matrices(d):
-            labelled = reduce(rows, LabelledMoments.of)
-            moments = labelled.features
-            check_finite(rows, moments.mean, np.diagonal(moments.scatter))
-            whitening = moments.whitening
-            slope = np.zeros_like(moments.mean)
-            if self.target == "residuals":
-                slope = whitening.solve(labelled.cross / moments.weight)
-            intercept = labelled.label_sum / moments.weight - float(moments.mean @ slope)
-            origin = far_origin(moments.mean, whitening.scale, rows.X.dtype)
-            hessian = reduce(
-                rows, partial(_hessian_block, slope=slope, intercept=intercept, origin=origin)
-            )
-            check_finite(rows, hessian.first)
-            H = whitening.whiten_matrix(hessian.about(moments.mean))
-            spectrum = dense_spectrum(H, bulk=0.0)
-            basis = whitening.direction(spectrum.vectors[:, : self.n_components]).T
-        self.components_ = _orthonormal_rows(basis)
-        self.eigenvalues_ = spectrum.eigenvalues
-        self.mean_ = moments.mean
-        return self
-
-
-def _hessian_block(rows: Rows, slope: Vector, intercept: float, origin: Any) -> SignedMoments:
-    """Sum the features of a block under e = y - intercept - <slope, x>."""
-    X = rows.X if origin is None else rows.X.astype(np.float64, copy=False)
-    return SignedMoments.of(rows, rows.y - intercept - X.dot(slope), origin)
-
-
-def _require_rows(rows: Rows, needed: int, why: str, remedy: str) -> None:
-    if rows.n_present < needed:
-        raise ValueError(
-            f"At least {needed} rows are needed for {rows.X.shape[1]} features, because {why}, but "
-            f"got n_samples = {rows.n_present}: {remedy}."
-        )
-
-
-def _orthonormal_rows(vectors: Matrix) -> Matrix:
-    """Orthonormalise the rows, the largest entry of each being positive.
-
-    Gram-Schmidt only adds multiples of rows, so that columns of very different units each keep
-    their own precision, which a Householder QR would not grant. It is repeated for as long as it
-    takes away more than half of a row.
-    """
-    basis = np.array(vectors)
-    for i in range(len(basis)):
-        left = 0.0
-        for _ in range(10):
-            basis[i] /= np.abs(basis[i]).max()  # before squares can over- or underflow
-            basis[i] /= np.linalg.norm(basis[i])
-            basis[i] -= (basis[:i] @ basis[i]) @ basis[:i]
-            left = float(np.linalg.norm(basis[i]))
-            if left > 0.5:
-                break
-        basis[i] /= left or 1.0
-    largest = np.abs(basis).argmax(axis=1)
-    return np.asarray(basis * np.sign(basis[np.arange(len(basis)), largest])[:, None])
