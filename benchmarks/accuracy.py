@@ -68,6 +68,8 @@ class Case:
 CASES = [
     Case("hard, 90°, p=1/2, d=50, n/d=200", 10_000, 50, 2, "constant", 11.5,
          {"profiles": at_angle(90, 1, 50), "response": "hard"}),
+    Case("the same, elliptical=True", 10_000, 50, 2, "constant", 11.5,
+         {"profiles": at_angle(90, 1, 50), "response": "hard"}, {"elliptical": True}),
     Case("logistic 5, 90°, p=1/2, d=50, n/d=100", 5_000, 50, 2, "constant", 17,
          {"profiles": at_angle(90, 5, 50)}),
     Case("logistic 3, 90°, p=0.7, d=50, n/d=200", 10_000, 50, 2, "constant", 42,
