@@ -9,10 +9,11 @@ from scipy import sparse
 from spectralmirror import FeatureMoments, SpectralMirror, WeakSignalWarning
 from spectralmirror.blocks import Rows
 from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.groups import GroupedRows, PairMoments
 from spectralmirror.metrics import principal_angles, subspace_error
 from spectralmirror.polynomial import Polynomial
-from spectralmirror.scores import leave_one_out, lengths_and_scores
-from spectralmirror.slices import N_SLICES, SlicedMoments, Slices
+from spectralmirror.scores import Frame, leave_one_out, lengths_and_scores
+from spectralmirror.slices import N_SLICES, SlicedMoments, Slices, mirrors
 from spectralmirror.whitening import Whitening
 
 
@@ -88,6 +89,36 @@ def test_slices_are_sums_over_their_rows():
         centred = (X[here] - mean) * scale[slices.index == b, None]
         np.testing.assert_allclose(matrices[b], (centred.T * z) @ centred, atol=1e-10)
         np.testing.assert_allclose(vectors[b], z @ centred, atol=1e-10)
+
+
+def test_mirrors_are_the_score_its_sign_and_one():
+    s = np.random.default_rng(0).standard_normal(1200)
+    slices = Slices.of(s, s**2, np.ones(1200), None)
+    T = mirrors(slices)
+    np.testing.assert_allclose(np.linalg.norm(T, axis=1), 1)
+    for mirror, shape in zip(T, (slices.scores, np.sign(slices.scores), np.ones(6)), strict=True):
+        np.testing.assert_allclose(mirror, shape / np.linalg.norm(shape))
+    assert (np.diff(slices.scores) > 0).all()
+    turned = slices.beside_turn(np.outer([1.0, 2.0], slices.turn))
+    np.testing.assert_allclose(turned, 0, atol=1e-14)
+
+
+@pytest.mark.parametrize("origin", [None, np.array([1.0, 1.0, 1.0])])
+def test_pairs_are_pairs(origin):
+    """Against a loop over all pairs of different rows in a group, whatever their order."""
+    rng = np.random.default_rng(0)
+    n, mean = 40, np.array([0.9, 1.0, 1.2])
+    X, y, groups = rng.standard_normal((n, 3)) + 1, rng.choice([-1.0, 1], n), rng.integers(0, 9, n)
+    weight = rng.integers(0, 3, n).astype(float)
+    frame = Frame(Rows(X, y, weight), Whitening.known(mean, np.eye(3)), np.full(n, 1.5))
+    step = mean if origin is None else mean - origin
+    blocks = GroupedRows.of(frame, groups).blocks()
+    parts = [PairMoments.of(block, origin, step) for block in blocks]
+    found = sum(parts[1:], parts[0])
+    D = 1.5 * (y * weight)[:, None] * (X - mean)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j and groups[i] == groups[j]]
+    np.testing.assert_allclose(found.products, sum(np.outer(D[i], D[j]) for i, j in pairs))
+    assert found.variance == pytest.approx(sum((weight[i] * weight[j]) ** 2 for i, j in pairs))
 
 
 def test_polynomial_and_its_gradient():
