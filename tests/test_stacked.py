@@ -300,10 +300,10 @@ def error_constant(errors, n, d, k):
 @pytest.mark.parametrize(
     ("options", "rows_a_feature", "limit"),
     [
-        # Measured over 20 seeds: 7.7, 11.4 and 31 (benchmarks/accuracy.py). One seed in 8 has a
-        # relative deviation of about 0.25: the limit is 4 standard errors of their mean away.
-        ({"response": "hard"}, 200, 10.4),
-        ({"profiles": 5 * np.eye(2, 50)}, 100, 15.4),
+        # Over 20 seeds: 7.6, 11.4 and 33.4 (make accuracy), one seed deviating by 17, 16 and 25 %.
+        # The limits are 4 standard errors of a mean of 8 away, the last one 3.
+        ({"response": "hard"}, 200, 9.4),
+        ({"profiles": 5 * np.eye(2, 50)}, 100, 14.0),
         ({"profiles": 3 * np.eye(2, 50), "weights": [0.7, 0.3]}, 200, 42),
     ],
 )
