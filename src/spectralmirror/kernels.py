@@ -142,4 +142,5 @@ def _sparse_sums(X: Features, z: AnyArray | None, linear: AnyArray) -> tuple[Mat
 
 def _linear(linear: AnyArray, part: Any) -> Matrix:
     # One product of a matrix and a vector each: BLAS is slow at matrices of two rows.
-    return np.array([part.T.dot(a) for a in linear], dtype=np.float64)
+    sums = [part.T.dot(a) for a in linear]
+    return np.array(sums, dtype=np.float64).reshape(len(linear), part.shape[1])

@@ -97,6 +97,8 @@ class Outcome:
         the bulk.
     error : float
         Estimate of the error of the subspace, |sin Theta|_F; NaN where there is none.
+    whitening : Whitening or None
+        Mean and covariance, where all rows had a part in them.
     """
 
     basis: Matrix
@@ -107,3 +109,4 @@ class Outcome:
     status: str | None
     separation: float
     error: float
+    whitening: Whitening | None = None

@@ -112,6 +112,7 @@ def stacked_mirror(
         describe(mirror, spectrum, n_outliers, edge, request),
         separation=float(weakest / edge) if n_outliers else np.nan,
         error=error,
+        whitening=whitening,
     )
 
 

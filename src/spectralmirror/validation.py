@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 from spectralmirror.blocks import Rows
 
 __all__ = [
+    "CollinearError",
     "ColumnError",
     "check_covariance",
     "check_finite",
@@ -43,6 +44,10 @@ class ColumnError(ValueError):
         more = "" if len(self.columns) <= 10 else f" and {len(self.columns) - 10} more"
         plural = "s" if len(self.columns) > 1 else ""
         return self.message.format(columns=f"column{plural} {', '.join(shown)}{more}")
+
+
+class CollinearError(ColumnError):
+    """Some columns can be computed from others."""
 
 
 @contextmanager
@@ -114,8 +119,11 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
     return weight.astype(dtype)
 
 
-def check_groups(groups: Any, n: int) -> NDArray[np.int64] | None:
-    """Return the groups numbered from 0 on; None where every row is a group of its own."""
+def check_groups(groups: Any, n: int, *, collapse: bool = True) -> NDArray[np.int64] | None:
+    """Return the groups numbered from 0 on; None where every row is a group of its own.
+
+    With ``collapse=False``, None only where no groups were given.
+    """
     if groups is None:
         return None
     if hasattr(groups, "isna") and np.any(groups.isna()):
@@ -132,7 +140,7 @@ def check_groups(groups: Any, n: int) -> NDArray[np.int64] | None:
         found, numbers = np.unique(values, return_inverse=True)
     except TypeError:
         raise ValueError("groups mixes values that cannot be compared: use one kind.") from None
-    return None if len(found) == n else numbers.astype(np.int64)
+    return None if collapse and len(found) == n else numbers.astype(np.int64)
 
 
 def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:

@@ -17,7 +17,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf
 
 from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.validation import ColumnError
+from spectralmirror.validation import CollinearError, ColumnError
 
 #: A column is collinear when the others leave over no more than so many units of rounding.
 COLLINEAR = 100
@@ -73,7 +73,7 @@ class Whitening:
         try:
             return cls._factored(mean, covariance, precision)
         except _SingularError as error:
-            raise ColumnError(
+            raise CollinearError(
                 f"X is collinear{where}, and its covariance has no inverse: {{columns}} can be "
                 "computed from the others. Remove them, or reduce X first, for example with PCA.",
                 error.columns,

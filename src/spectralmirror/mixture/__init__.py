@@ -1,0 +1,5 @@
+"""Mixtures of linear classifiers."""
+
+from spectralmirror.mixture.estimator import LinearClassifierMixture, MixtureWarning
+
+__all__ = ["LinearClassifierMixture", "MixtureWarning"]

@@ -1,0 +1,93 @@
+"""Uphill from a start, in coordinates in which the likelihood is nearly round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import minimize
+
+from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.mixture.curvature import coupling
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+
+__all__ = ["Ascent", "Climber", "climb"]
+
+#: Pairs of steps and gradients that L-BFGS remembers.
+MEMORY = 20
+#: Curvatures below this share of the largest are taken for it.
+FLATTEST = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Ascent:
+    """Where a climb ended.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        theta.
+    value : float
+        L(theta).
+    n_iter, n_passes : int
+        Steps, and passes over the rows.
+    converged : bool
+        Whether it ended because a step no longer gained anything.
+    """
+
+    parameters: Parameters
+    value: float
+    n_iter: int
+    n_passes: int
+    converged: bool
+
+
+#: climb(likelihood, start, tol=, max_iter=)
+Climber = Callable[..., Ascent]
+
+
+def climb(likelihood: Likelihood, start: Parameters, *, tol: float, max_iter: int) -> Ascent:
+    """Maximise L by L-BFGS, until a step gains less than `tol`.
+
+    theta = theta_0 + R phi with R R' = J^-1 (x) I for the profiles (:func:`coupling`) and 1 / n p_l
+    for the logits, so that the Hessian with respect to phi is close to the identity.
+    """
+    k, total = len(start), likelihood.rowset.total_weight
+    theta, root = start.packed(), _inverse_root(coupling(likelihood, start))
+    logits = 1 / np.sqrt(np.maximum(total * start.weights, 1))
+
+    def scaled(vector: Vector, R: Matrix) -> Vector:
+        profiles = R @ vector[:-k].reshape(k, -1)
+        return np.concatenate([profiles.ravel(), logits * vector[-k:]])
+
+    def objective(phi: Vector) -> tuple[float, Vector]:
+        value, gradient = likelihood.evaluate(Parameters.unpacked(theta + scaled(phi, root), k))
+        return -value, -scaled(gradient, root.T)
+
+    first, _ = likelihood.evaluate(start)
+    found = minimize(
+        objective,
+        np.zeros_like(theta),
+        jac=True,
+        method="L-BFGS-B",
+        # the tolerance of SciPy is relative to the value
+        options={
+            "maxiter": max_iter,
+            "maxfun": 3 * max_iter,
+            "ftol": tol / max(abs(first), 1),
+            "gtol": 0.0,
+            "maxcor": MEMORY,
+        },
+    )
+    parameters = Parameters.unpacked(theta + scaled(found.x, root), k)
+    # status 2 is a line search that can gain no more in double precision
+    return Ascent(parameters, -float(found.fun), found.nit, found.nfev + 1, found.status != 1)
+
+
+def _inverse_root(J: Matrix) -> Matrix:
+    """R with R R' = |J|^-1, where |J| has the absolute eigenvalues of J."""
+    eigenvalues, vectors = eigh(J)
+    size = np.abs(eigenvalues)
+    return np.asarray(vectors / np.sqrt(np.maximum(size, max(FLATTEST * size.max(), 1e-300))))

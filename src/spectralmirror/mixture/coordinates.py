@@ -1,0 +1,113 @@
+"""Working coordinates z = M [x - o, 1], in which every direction is alike.
+
+With Sigma = D L L' D, z holds W = L^-1 D^-1 (x - mu), and 1 for the intercept; without intercepts
+it is L^-1 D^-1 x. A profile u, in the units of x, is v = L' D u here, and its length in units of
+the standard deviations is |D u|^2 = v' P v, P = (L' L)^-1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from spectralmirror.arrays import AnyArray, Matrix, Vector
+from spectralmirror.transformer import orthonormal_rows
+from spectralmirror.whitening import Whitening
+
+__all__ = ["Coordinates"]
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """How rows are seen while the likelihood is maximised.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (p, d + 1)
+        M.
+    origin : ndarray of shape (d,) or None
+        o; None is 0.
+    precision : ndarray of shape (p, p)
+        P, which is 0 for the intercept.
+    back : ndarray of shape (p, d)
+        L' D, by which profiles in the units of x become v, without the intercept.
+    intercept : bool
+        Whether the last coordinate is the intercept's.
+    projected : bool
+        Whether rows are given as z already, without the 1 of the intercept.
+    """
+
+    matrix: Matrix
+    origin: AnyArray | None
+    precision: Matrix
+    back: Matrix
+    intercept: bool
+    projected: bool = False
+
+    @cached_property
+    def of_rows(self) -> Matrix:
+        """The matrix that takes [x - o, 1] to z, for x as the rows are given."""
+        if not self.projected:
+            return self.matrix
+        p = len(self.matrix)
+        return np.eye(p) if self.intercept else np.eye(p, p + 1)
+
+    @property
+    def shift(self) -> AnyArray | None:
+        """The o of the rows as they are given."""
+        return None if self.projected else self.origin
+
+    @classmethod
+    def whitened(
+        cls, whitening: Whitening, origin: AnyArray | None, *, intercept: bool
+    ) -> Coordinates:
+        """Coordinates of the whole space."""
+        d = len(whitening.mean)
+        factor = inverse = np.eye(d)
+        if whitening.cholesky is not None:
+            factor = whitening.cholesky
+            inverse = solve_triangular(factor, inverse, lower=True, check_finite=False)
+        o = np.zeros(d) if origin is None else origin.astype(np.float64)
+        linear, precision = inverse / whitening.scale, inverse @ inverse.T
+        offset = linear @ (o - whitening.mean if intercept else o)
+        matrix = np.column_stack([linear, offset])
+        if intercept:
+            matrix = np.vstack([matrix, np.eye(d + 1)[-1]])
+            precision = np.pad(precision, (0, 1))
+        return cls(matrix, origin, precision, factor.T * whitening.scale, intercept)
+
+    def inside(self, basis: Matrix) -> Coordinates:
+        """Coordinates within the span of vectors that were given in the units of x."""
+        v = basis @ self.back.T
+        directions = orthonormal_rows(v / np.linalg.norm(v, axis=1, keepdims=True))
+        back = directions @ self.back
+        if self.intercept:
+            directions = np.pad(directions, ((0, 1), (0, 1)))
+            directions[-1, -1] = 1
+        precision = directions @ self.precision @ directions.T
+        return replace(self, matrix=directions @ self.matrix, precision=precision, back=back)
+
+    def lift(self, profiles: Matrix, whole: Coordinates) -> Matrix:
+        """Profiles of a subspace, seen in the coordinates of the whole space."""
+        return whole.seen(*self.in_units(profiles))
+
+    def in_units(self, profiles: Matrix) -> tuple[Matrix, Vector]:
+        """Return profiles and intercepts in the units of x: t = <u, x> + b."""
+        A = profiles @ self.matrix
+        coef, intercept = A[:, :-1], A[:, -1].copy()
+        if not self.intercept:
+            return coef, np.zeros(len(coef))
+        if self.origin is not None:
+            intercept -= coef @ self.origin.astype(np.float64)
+        return coef, intercept
+
+    def seen(self, coef: Matrix, intercept: Vector) -> Matrix:
+        """Return v for profiles and intercepts in the units of x, projected if need be."""
+        v = coef @ self.back.T
+        if not self.intercept:
+            return v
+        o = 0.0 if self.origin is None else coef @ self.origin.astype(np.float64)
+        return np.column_stack([v, intercept + o - v @ self.matrix[:-1, -1]])

@@ -1,0 +1,178 @@
+"""Second derivatives of the likelihood: for errors, for steps, and for where to split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+
+from spectralmirror.arrays import AnyArray, Matrix, Vector
+from spectralmirror.engines import reduce
+from spectralmirror.kernels import shifted, weighted_sums
+from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
+from spectralmirror.mixture.rowset import Block
+
+__all__ = ["Curvature", "coupling", "curvature", "split_matrices"]
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """Sums over groups, of which all second derivatives are made.
+
+    With s_l = sum_i y_i (log f)' z_i and H_l = sum_i (log f)'' z_i z_i' of each group,
+
+        d2 / dv_l dv_m = sum_G [l = m] r_l (s_l s_l' + H_l) - r_l r_m s_l s_m'
+        d2 / dv_l da_m = sum_G ([l = m] r_l - r_l r_m) s_l
+        d2 / da_l da_m = sum_G [l = m] r_l - r_l r_m - ([l = m] p_l - p_l p_m).
+
+    Attributes
+    ----------
+    splits : ndarray of shape (k, p, p)
+        S_l = sum_G r_l (s_l s_l' + H_l).
+    products : ndarray of shape (k, k, p, p)
+        sum_G r_l r_m s_l s_m'; empty where only S_l was asked for.
+    mixed : ndarray of shape (k, k, p)
+        sum_G r_l r_m s_l.
+    slopes : ndarray of shape (k, p)
+        sum_G r_l s_l.
+    overlaps : ndarray of shape (k, k)
+        sum_G r_l r_m.
+    mass : ndarray of shape (k,)
+        sum_G r_l.
+    """
+
+    splits: AnyArray
+    products: AnyArray
+    mixed: AnyArray
+    slopes: Matrix
+    overlaps: Matrix
+    mass: Vector
+
+    def __add__(self, other: Curvature) -> Curvature:
+        return Curvature(
+            self.splits + other.splits,
+            self.products + other.products,
+            self.mixed + other.mixed,
+            self.slopes + other.slopes,
+            self.overlaps + other.overlaps,
+            self.mass + other.mass,
+        )
+
+    def seen_in(self, M: Matrix) -> Curvature:
+        """Return the same in coordinates M z."""
+        return Curvature(
+            M @ self.splits @ M.T,
+            M @ self.products @ M.T,
+            self.mixed @ M.T,
+            self.slopes @ M.T,
+            self.overlaps,
+            self.mass,
+        )
+
+    def hessian(self, parameters: Parameters, penalty: Matrix) -> Matrix:
+        """Return the matrix of second derivatives with respect to theta, as it is packed."""
+        k, p = parameters.profiles.shape
+        each = np.arange(k)
+        blocks, mixed = -self.products, -self.mixed
+        blocks[each, each] += self.splits - penalty
+        mixed[each, each] += self.slopes
+        weights, total = parameters.weights, self.mass.sum()
+        logits = np.diag(self.mass - total * weights) - self.overlaps
+        logits += total * np.outer(weights, weights)
+        profiles = blocks.transpose(0, 2, 1, 3).reshape(k * p, k * p)
+        across = mixed.transpose(0, 2, 1).reshape(k * p, k)
+        return np.block([[profiles, across], [across.T, logits]])
+
+
+def curvature(likelihood: Likelihood, parameters: Parameters) -> Curvature:
+    """Return all second derivatives, without those of the penalty: one pass over the rows."""
+    of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=True)
+    return reduce(likelihood.rowset, of).seen_in(likelihood.coordinates.of_rows)
+
+
+def split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
+    """Return S_l: splitting v_l into v_l + e and v_l - e of equal weight gains e' S_l e / 2.
+
+    For one component and no groups S = sum_i f''/f z_i z_i', a mirrored second moment: labels on
+    the wrong side count as +1 and the others as less than 0.
+    """
+    of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=False)
+    M = likelihood.coordinates.of_rows
+    return M @ reduce(likelihood.rowset, of).splits @ M.T
+
+
+def coupling(likelihood: Likelihood, parameters: Parameters) -> Matrix:
+    """Return J, k x k: outside the span of the profiles the information is close to J (x) I.
+
+    J_lm = -sum_i ([l = m] r_l ((log f)'^2 + (log f)'') - r_l r_m (log f)'_l (log f)'_m).
+    """
+
+    def of(block: Block, posterior: Posterior) -> Matrix:
+        w, shares = block.shares
+        r, g = block.of_rows(posterior.responsibilities), posterior.slopes
+        h = likelihood.link.curvature(posterior.signed, g)
+        if shares is not None:
+            g, h = g * shares, h * shares
+        weighted = r if w is None else r * block.of_rows(w)
+        return (weighted * g) @ (r * g).T - np.diag((weighted * (g * g + h)).sum(axis=1))
+
+    return likelihood.total(parameters, of)
+
+
+def _curvature(
+    block: Block, likelihood: Likelihood, parameters: Parameters, products: bool
+) -> Curvature:
+    posterior = likelihood.posterior(block, parameters)
+    r, g = posterior.responsibilities, posterior.slopes
+    h = likelihood.link.curvature(posterior.signed, g)
+    w, shares = block.shares
+    if shares is not None:
+        g, h = g * shares, h * shares
+    weighted = r if w is None else r * w
+    X = shifted(block.X, likelihood.coordinates.shift)
+    X = X.toarray() if sparse.issparse(X) else X
+    Z = np.column_stack([X, np.ones(len(X), dtype=X.dtype)])
+    sums = _of_rows if block.starts is None else _of_groups
+    return sums(Z, block, r, weighted, g * block.y, h, products)
+
+
+def _of_rows(
+    Z: AnyArray, block: Block, r: Matrix, weighted: Matrix, g: Matrix, h: Matrix, products: bool
+) -> Curvature:
+    """Every row is a group, so that s_l s_m' = g_l g_m z z'."""
+    k = len(r)
+    splits = np.array([_quadratic(Z, weighted[c] * (g[c] ** 2 + h[c])) for c in range(k)])
+    found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
+    for a in range(len(found)):
+        for b in range(a + 1):
+            found[a, b] = found[b, a] = _quadratic(Z, weighted[a] * r[b] * g[a] * g[b])
+    mixed = np.array([(weighted * r[c] * g[c]).astype(Z.dtype) @ Z for c in range(k)])
+    slopes = (weighted * g).astype(Z.dtype) @ Z
+    return Curvature(splits, found, mixed, slopes, weighted @ r.T, weighted.sum(axis=1))
+
+
+def _of_groups(
+    Z: AnyArray, block: Block, r: Matrix, weighted: Matrix, g: Matrix, h: Matrix, products: bool
+) -> Curvature:
+    k, starts = len(r), block.sizes.cumsum() - block.sizes
+    s = np.array([np.add.reduceat(Z * g[c, :, None], starts, axis=0) for c in range(k)])
+    each = block.of_rows(weighted)
+    splits = np.array(
+        [(s[c] * weighted[c, :, None]).T @ s[c] + _quadratic(Z, each[c] * h[c]) for c in range(k)]
+    )
+    found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
+    for a in range(len(found)):
+        for b in range(a + 1):
+            found[a, b] = (s[a] * (weighted[a] * r[b])[:, None]).T @ s[b]
+            found[b, a] = found[a, b].T
+    mixed = np.array([(weighted * r[c]) @ s[c] for c in range(k)])
+    slopes = np.array([weighted[c] @ s[c] for c in range(k)])
+    return Curvature(splits, found, mixed, slopes, weighted @ r.T, weighted.sum(axis=1))
+
+
+def _quadratic(Z: AnyArray, q: Vector) -> Matrix:
+    """sum_i q_i z_i z_i'."""
+    none = np.empty((0, len(Z)), dtype=Z.dtype)
+    return weighted_sums(Z, q.astype(Z.dtype), none, None)[1]

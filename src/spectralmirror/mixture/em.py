@@ -1,0 +1,160 @@
+"""Expectation and maximisation, as the paper uses it: slow, and never downhill.
+
+E: r_lG = P(component l | labels of G) at the old theta.
+M: p_l = mean of r_l, and every v_l maximises sum_G r_lG sum_i log f(y_i t_il) - l2/2 v' P v: a
+weighted regression, solved by Newton's method. A pass over the rows computes r anew from the old
+theta instead of storing it, and serves all components.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from spectralmirror.arrays import AnyArray, Matrix, Vector
+from spectralmirror.engines import reduce
+from spectralmirror.kernels import shifted, weighted_sums
+from spectralmirror.mixture.ascent import Ascent
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.rowset import Block
+
+__all__ = ["em", "em_step"]
+
+#: The regressions of an M step end when a Newton step promises less than this.
+EXACT = 1e-8
+MOST_NEWTON_STEPS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What an M step needs, summed over groups.
+
+    Attributes
+    ----------
+    value : float
+        The log-likelihood at the old theta.
+    mass : ndarray of shape (k,)
+        sum of r_l.
+    values : ndarray of shape (k,)
+        sum of r_l log f at the new profiles.
+    gradients : ndarray of shape (k, d + 1)
+        Their gradients.
+    hessians : ndarray of shape (k, d + 1, d + 1)
+        Minus their second derivatives.
+    """
+
+    value: float
+    mass: Vector
+    values: Vector
+    gradients: Matrix
+    hessians: AnyArray
+
+    def __add__(self, other: Expectation) -> Expectation:
+        return Expectation(
+            self.value + other.value,
+            self.mass + other.mass,
+            self.values + other.values,
+            self.gradients + other.gradients,
+            self.hessians + other.hessians,
+        )
+
+    def updated(self, other: Expectation, better: NDArray[np.bool_]) -> Expectation:
+        """Take over the components that got better."""
+        return replace(
+            self,
+            values=np.where(better, other.values, self.values),
+            gradients=np.where(better[:, None], other.gradients, self.gradients),
+            hessians=np.where(better[:, None, None], other.hessians, self.hessians),
+        )
+
+
+def em(likelihood: Likelihood, start: Parameters, *, tol: float, max_iter: int) -> Ascent:
+    """Repeat :func:`em_step` until it gains less than `tol`."""
+    parameters, value, n_passes = start, -np.inf, 0
+    for n_iter in range(max_iter):
+        following, reached, passes = em_step(likelihood, parameters)
+        n_passes += passes
+        if reached - value < tol:
+            return Ascent(parameters, reached, n_iter, n_passes, converged=True)
+        parameters, value = following, reached
+    return Ascent(parameters, likelihood.evaluate(parameters)[0], max_iter, n_passes + 1, False)
+
+
+def em_step(likelihood: Likelihood, old: Parameters) -> tuple[Parameters, float, int]:
+    """Return the next theta, L at the old one, and the number of passes over the rows."""
+    profiles = old.profiles
+    sums = _expect(likelihood, old, profiles)
+    penalty = likelihood.penalty
+    value = sums.value - 0.5 * float((profiles * (profiles @ penalty)).sum())
+    weights = np.maximum(sums.mass / sums.mass.sum(), 1e-300)
+    n_passes, size = 1, np.ones(len(old))
+    for _ in range(MOST_NEWTON_STEPS):
+        steps, gains = _newton_steps(sums, profiles, likelihood)
+        if (gains * size).max() < EXACT:
+            break
+        trial = profiles + size[:, None] * steps
+        found = _expect(likelihood, old, trial)
+        n_passes += 1
+        # each component is a regression of its own: those that lost try half of the step
+        better = _surrogate(found, trial, penalty) >= _surrogate(sums, profiles, penalty)
+        profiles, sums = np.where(better[:, None], trial, profiles), sums.updated(found, better)
+        size = np.where(better, 1.0, size / 2)
+    return Parameters(profiles, np.log(weights)), value, n_passes
+
+
+def _surrogate(sums: Expectation, profiles: Matrix, penalty: Matrix) -> Vector:
+    return np.asarray(sums.values - 0.5 * (profiles * (profiles @ penalty)).sum(axis=1))
+
+
+def _newton_steps(
+    sums: Expectation, profiles: Matrix, likelihood: Likelihood
+) -> tuple[Matrix, Vector]:
+    """Return the Newton step of every component, and half of what it promises to gain."""
+    M, penalty = likelihood.coordinates.of_rows, likelihood.penalty
+    gradients = sums.gradients @ M.T - profiles @ penalty
+    steps = np.empty_like(profiles)
+    for c, hessian in enumerate(M @ sums.hessians @ M.T):
+        full = hessian + penalty
+        shift = 1e-12 * max(float(np.trace(full)), 1e-300)
+        try:
+            steps[c] = cho_solve(cho_factor(full + shift * np.eye(len(full))), gradients[c])
+        except LinAlgError:  # no row left to it
+            steps[c] = 0.0
+    return steps, (steps * gradients).sum(axis=1) / 2
+
+
+def _expect(likelihood: Likelihood, old: Parameters, profiles: Matrix) -> Expectation:
+    return reduce(
+        likelihood.rowset, partial(_expectation, likelihood=likelihood, old=old, profiles=profiles)
+    )
+
+
+def _expectation(
+    block: Block, likelihood: Likelihood, old: Parameters, profiles: Matrix
+) -> Expectation:
+    posterior, link = likelihood.posterior(block, old), likelihood.link
+    w, shares = block.shares
+    r, found = posterior.responsibilities, posterior.log_likelihood
+    r = r if w is None else r * w
+    rows = block.of_rows(r) if shares is None else block.of_rows(r) * shares
+    t = likelihood.scores(block.X, profiles) * block.y
+    log_f = link.log_f(t)
+    slopes = link.slope(t, log_f)
+    X = shifted(block.X, likelihood.coordinates.shift)
+    X = X.toarray() if sparse.issparse(X) else X
+    Z = np.column_stack([X, np.ones(len(X), dtype=X.dtype)])
+    none = np.empty((0, len(Z)), dtype=Z.dtype)
+    information = -rows * link.curvature(t, slopes)
+    hessians = [weighted_sums(Z, q.astype(Z.dtype), none, None)[1] for q in information]
+    return Expectation(
+        float(found.sum() if w is None else found @ w),
+        r.sum(axis=1),
+        (rows * log_f).sum(axis=1),
+        ((rows * slopes * block.y).astype(Z.dtype) @ Z).astype(np.float64),
+        np.array(hessians),
+    )

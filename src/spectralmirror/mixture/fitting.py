@@ -1,0 +1,235 @@
+"""From rows to a fitted mixture: subspace, starts, refinement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+
+import numpy as np
+
+from spectralmirror.arrays import Matrix
+from spectralmirror.engines import collect
+from spectralmirror.mixture.ascent import Ascent, Climber
+from spectralmirror.mixture.inference import MOST_PARAMETERS, Information, polish
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.starts import (
+    ALIKE,
+    FINE,
+    RELAXATION,
+    Found,
+    Start,
+    grow,
+    random_profiles,
+    search,
+)
+
+__all__ = ["Fit", "Subspace", "Task", "fit"]
+
+#: Starts are compared on so many rows a parameter (all rows, where that is half of them).
+ROWS_A_PARAMETER, LEAST_ROWS = 200, 5_000
+#: A subspace is clear when its weakest direction stands out of noise so many times.
+CLEAR = 2.0
+#: Starts end when the best maximum has been reached so often.
+N_AGREE = 3
+#: So many of the best maxima inside the subspace are refined on the rows where starts compete.
+N_REFINED = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """Where starts are looked for.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (K, d)
+        Vectors that span it, in the units of x.
+    separation : float
+        How clearly its weakest direction stands out of noise.
+    """
+
+    basis: Matrix
+    separation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is asked for.
+
+    Attributes
+    ----------
+    k : int
+        Number of components.
+    likelihood : Likelihood
+        Of all rows, over the whole space.
+    subspace : Subspace or None
+        None is the whole space.
+    refine : bool
+        Leave the subspace in the end.
+    init : Parameters, "spectral" or "random"
+        Where to start.
+    n_init, max_iter : int
+        Most starts, and most steps of a climb.
+    tol : float
+        The last climb ends with a step that gains less.
+    climber : Climber
+        How to climb.
+    rng : RandomState
+        Source of randomness.
+    """
+
+    k: int
+    likelihood: Likelihood
+    subspace: Subspace | None
+    refine: bool
+    init: Parameters | str
+    n_init: int
+    max_iter: int
+    tol: float
+    climber: Climber
+    rng: np.random.RandomState
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What was found.
+
+    Attributes
+    ----------
+    likelihood : Likelihood
+        Of all rows, in the coordinates in which it was maximised.
+    ascent : Ascent
+        The last climb, to theta, heaviest component first.
+    starts : list of Start
+        Best first.
+    information : Information or None
+        None where there is none, or the maximum is no proper one.
+    n_dropped : int
+        Components that died.
+    """
+
+    likelihood: Likelihood
+    ascent: Ascent
+    starts: list[Start]
+    information: Information | None
+    n_dropped: int
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there are few enough parameters to form their information."""
+        return len(self.ascent.parameters.packed()) - 1 <= MOST_PARAMETERS
+
+
+def fit(task: Task) -> Fit:
+    """Fit a mixture of k components."""
+    target = task.likelihood
+    if task.subspace is not None and not task.refine:
+        target = _inside(target, task.subspace)
+        found = _race(task, target, None)
+    else:
+        found = _race(task, _sample(task), task.subspace)
+    best = _heaviest_first(found[0].ascent)
+    best = task.climber(target, best.parameters, tol=task.tol, max_iter=task.max_iter)
+    best, n_dropped = _without_dead(task, target, best)
+    best, known = polish(target, _heaviest_first(best), task.rng)
+    if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
+        best, known = polish(target, _heaviest_first(best), task.rng)
+    return Fit(target, best, [one.start for one in found], known, n_dropped)
+
+
+def _sample(task: Task) -> Likelihood:
+    """Return the likelihood of the rows on which starts compete."""
+    whole = task.likelihood
+    n_rows = ROWS_A_PARAMETER * task.k * len(whole.coordinates.matrix)
+    return whole.on(whole.rowset.sample(max(LEAST_ROWS, n_rows), task.rng))
+
+
+def _race(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Found]:
+    """Return the maxima that were found in the space of the likelihood, best first."""
+    if isinstance(task.init, Parameters):
+        given = task.init
+        if len(given.profiles[0]) != len(likelihood.coordinates.matrix):
+            whole = task.likelihood.coordinates
+            given = Parameters(whole.lift(given.profiles, likelihood.coordinates), given.logits)
+        return [Found.given(likelihood, given)]
+    if space is None:
+        return _search(task, likelihood, _candidates(task, likelihood))
+    inside = _inside(likelihood, space)
+    if task.init == "spectral" and space.separation < CLEAR and task.k > 1:
+        lifted = _lifted(inside, likelihood, grow(inside, task.k, task.climber, task.max_iter))
+        candidates = chain([("grown in the subspace", lifted)], _candidates(task, likelihood))
+        return _search(task, likelihood, islice(candidates, task.n_init))
+    found = _search(task, inside, _candidates(task, inside))
+    best = [_lifted(inside, likelihood, one.ascent.parameters) for one in _distinct(found)]
+    refined = [task.climber(likelihood, one, tol=FINE, max_iter=task.max_iter) for one in best]
+    top = max(refined, key=lambda ascent: ascent.value)
+    return [replace(found[0], ascent=top), *found[1:]]
+
+
+def _candidates(task: Task, likelihood: Likelihood) -> Iterator[tuple[str, Parameters]]:
+    """Yield at most n_init starts in the space of the likelihood."""
+    n_random = task.n_init
+    if task.init == "spectral":
+        yield "grown", grow(likelihood, task.k, task.climber, task.max_iter)
+        n_random -= 1
+    for _ in range(n_random):
+        yield "random", random_profiles(likelihood, task.k, task.rng)
+
+
+def _search(
+    task: Task, likelihood: Likelihood, candidates: Iterator[tuple[str, Parameters]]
+) -> list[Found]:
+    spectral = task.init == "spectral"
+    return search(
+        likelihood,
+        candidates,
+        task.climber,
+        n_agree=(1 if task.k == 1 else N_AGREE) if spectral else task.n_init,
+        max_iter=task.max_iter,
+        levels=RELAXATION if spectral else (),
+    )
+
+
+def _inside(likelihood: Likelihood, space: Subspace) -> Likelihood:
+    """Return the likelihood within the subspace, where rows have few coordinates."""
+    coordinates = likelihood.coordinates.inside(space.basis)
+    narrow = replace(likelihood, coordinates=coordinates)
+    eye = np.eye(len(coordinates.matrix))[: len(space.basis)]
+    Z = collect(likelihood.rowset, lambda block: narrow.scores(block.X, eye).T)
+    return replace(
+        likelihood,
+        rowset=likelihood.rowset.with_features(Z),
+        coordinates=replace(coordinates, projected=True),
+    )
+
+
+def _lifted(inside: Likelihood, whole: Likelihood, parameters: Parameters) -> Parameters:
+    profiles = inside.coordinates.lift(parameters.profiles, whole.coordinates)
+    return Parameters(profiles, parameters.logits)
+
+
+def _distinct(found: list[Found]) -> list[Found]:
+    """Return the best of different maxima."""
+    kept = [found[0]]
+    for one in found[1:]:
+        if len(kept) < N_REFINED and one.ascent.value < kept[-1].ascent.value - ALIKE:
+            kept.append(one)
+    return kept
+
+
+def _heaviest_first(ascent: Ascent) -> Ascent:
+    order = np.argsort(-ascent.parameters.weights, kind="stable")
+    return replace(ascent, parameters=ascent.parameters[order])
+
+
+def _without_dead(task: Task, likelihood: Likelihood, ascent: Ascent) -> tuple[Ascent, int]:
+    """Drop components that are left with less than one row, and climb again without them."""
+    n_dropped = 0
+    while True:
+        alive = np.flatnonzero(ascent.parameters.weights * likelihood.rowset.total_weight >= 1)
+        if len(alive) in (0, len(ascent.parameters)):
+            return ascent, n_dropped
+        n_dropped += len(ascent.parameters) - len(alive)
+        ascent = task.climber(
+            likelihood, ascent.parameters[alive], tol=task.tol, max_iter=task.max_iter
+        )

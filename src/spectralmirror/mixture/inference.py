@@ -1,0 +1,184 @@
+"""The last Newton steps, and what the curvature at the top says of the errors.
+
+The covariance of theta-hat is I^-1, I the observed information (minus the second derivatives of L);
+where rows come in groups, or have weights that are no counts, I^-1 K I^-1 with
+K = sum_G w_G^2 s_G s_G', s_G being the gradient of group G, which holds for rows that depend on each
+other in any way within their group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from spectralmirror.arrays import Matrix
+from spectralmirror.engines import reduce
+from spectralmirror.kernels import shifted
+from spectralmirror.mixture.ascent import Ascent
+from spectralmirror.mixture.curvature import curvature
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.rowset import Block, Rowset
+
+__all__ = [
+    "MOST_PARAMETERS",
+    "Information",
+    "covariance",
+    "in_units",
+    "information",
+    "polish",
+    "score_products",
+]
+
+#: Second derivatives are summed over at most so many rows, and at least so many a parameter.
+MOST_ROWS, ROWS_A_PARAMETER = 100_000, 50
+#: Above so many parameters they are not formed.
+MOST_PARAMETERS = 3_000
+#: Newton steps end when one promises to gain less than this.
+EXACT = 1e-9
+MOST_STEPS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """The observed information about theta, without its last logit, which is fixed.
+
+    Attributes
+    ----------
+    matrix : ndarray
+        I.
+    factor : tuple
+        Its Cholesky factor.
+    rowset : Rowset
+        The rows that it was summed over.
+    share : float
+        Their share of the weight of all rows.
+    """
+
+    matrix: Matrix
+    factor: tuple[Matrix, bool]
+    rowset: Rowset
+    share: float
+
+    def solve(self, b: Matrix) -> Matrix:
+        """I^-1 b."""
+        return np.asarray(cho_solve(self.factor, b))
+
+
+def information(
+    likelihood: Likelihood, parameters: Parameters, rng: np.random.RandomState
+) -> Information | None:
+    """Return the observed information, None where it is not positive definite or too large."""
+    size = len(parameters.packed()) - 1
+    if size > MOST_PARAMETERS:
+        return None
+    n_rows = max(MOST_ROWS, ROWS_A_PARAMETER * size)
+    part = likelihood.on(likelihood.rowset.sample(n_rows, rng))
+    share = part.rowset.total_weight / likelihood.rowset.total_weight
+    matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share
+    # scaled to a unit diagonal, so that what counts as singular does not depend on units
+    scale = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
+    try:
+        cho_factor(matrix / scale / scale[:, None] - 1e-10 * np.eye(size))
+        factor = cho_factor(matrix)
+    except LinAlgError:
+        return None
+    return Information(matrix, factor, part.rowset, share)
+
+
+def polish(
+    likelihood: Likelihood, ascent: Ascent, rng: np.random.RandomState
+) -> tuple[Ascent, Information | None]:
+    """Make Newton steps until they gain nothing; return the information there.
+
+    Where it was summed over a sample of the rows, the same serves all steps.
+    """
+    best, found = ascent, information(likelihood, ascent.parameters, rng)
+    n_passes, k = ascent.n_passes + 1, len(ascent.parameters)
+    value, gradient = likelihood.evaluate(best.parameters)
+    for _ in range(MOST_STEPS):
+        if found is None:
+            break
+        step = found.solve(gradient[:-1])
+        gain = float(step @ gradient[:-1]) / 2
+        if gain < EXACT * max(1.0, abs(value) * 1e-6):
+            return replace(best, value=value, n_passes=n_passes, converged=True), found
+        theta = best.parameters.packed()
+        theta[:-1] += step
+        trial = Parameters.unpacked(theta, k)
+        reached, uphill = likelihood.evaluate(trial)
+        n_passes += 1
+        if not reached >= value - 1e-9 * abs(value):
+            break
+        best = replace(best, parameters=trial, n_iter=best.n_iter + 1)
+        value, gradient = reached, uphill
+        if found.share == 1:
+            found, n_passes = information(likelihood, trial, rng), n_passes + 1
+    return replace(best, value=value, n_passes=n_passes), found
+
+
+def covariance(
+    likelihood: Likelihood, parameters: Parameters, found: Information, *, robust: bool
+) -> Matrix:
+    """Return the covariance of theta-hat without its last logit."""
+    inverse = found.solve(np.eye(len(found.matrix)))
+    if not robust:
+        return inverse
+    part = likelihood.on(found.rowset)
+    meat = score_products(part, parameters)[:-1, :-1] / found.share
+    return np.asarray(inverse @ meat @ inverse)
+
+
+def score_products(likelihood: Likelihood, parameters: Parameters) -> Matrix:
+    """Return K = sum_G w_G^2 s_G s_G', s_G the gradient of log P(labels of G) by theta."""
+    k, M = len(parameters), likelihood.coordinates.of_rows
+    sums = reduce(
+        likelihood.rowset, partial(_score_products, likelihood=likelihood, parameters=parameters)
+    )
+    whole = np.zeros((k * len(M) + k, len(sums)))
+    for c in range(k):
+        whole[c * len(M) : (c + 1) * len(M), c * M.shape[1] : (c + 1) * M.shape[1]] = M
+    whole[-k:, -k:] = np.eye(k)
+    return np.asarray(whole @ sums @ whole.T)
+
+
+def _score_products(block: Block, likelihood: Likelihood, parameters: Parameters) -> Matrix:
+    posterior = likelihood.posterior(block, parameters)
+    r, (w, shares) = posterior.responsibilities, block.shares
+    g = block.of_rows(r) * posterior.slopes * block.y
+    g = g if shares is None else g * shares
+    X = shifted(block.X, likelihood.coordinates.shift)
+    X = X.toarray() if sparse.issparse(X) else X
+    Z = np.column_stack([X, np.ones(len(X), dtype=X.dtype)]).astype(np.float64)
+    parts = [Z * row[:, None] for row in g]
+    if block.starts is not None:
+        parts = [np.add.reduceat(part, block.starts, axis=0) for part in parts]
+    scores = np.column_stack([*parts, (r - parameters.weights[:, None]).T])
+    if w is not None:
+        scores *= w[:, None]
+    return np.asarray(scores.T @ scores)
+
+
+def in_units(
+    likelihood: Likelihood, parameters: Parameters, theta: Matrix
+) -> tuple[Matrix, Matrix]:
+    """Carry a covariance of theta over to profiles and intercepts in the units of x, and weights.
+
+    Returns the covariance of (u_1, b_1, ..., u_k, b_k), and that of the weights.
+    """
+    k, p = parameters.profiles.shape
+    coordinates = likelihood.coordinates
+    T = coordinates.matrix.copy()
+    if coordinates.origin is not None:
+        T[:, -1] -= T[:, :-1] @ coordinates.origin.astype(np.float64)
+    if not coordinates.intercept:
+        T[:, -1] = 0.0
+    blocks = theta[: k * p, : k * p].reshape(k, p, k, p)
+    carried = np.einsum("pi,kplq,qj->kilj", T, blocks, T, optimize=True)
+    d = T.shape[1]
+    weights = parameters.weights
+    J = (np.diag(weights) - np.outer(weights, weights))[:, : k - 1]
+    return carried.reshape(k * d, k * d), J @ theta[k * p :, k * p :] @ J.T

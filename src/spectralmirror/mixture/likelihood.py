@@ -1,0 +1,229 @@
+"""The penalised likelihood of a mixture of linear classifiers, and its gradient.
+
+    L(theta) = sum_G w_G log sum_l p_l prod_{i in G} f(y_i t_il)^(w_i / w_G) - l2/2 sum_l v_l' P v_l
+
+where t_il = <v_l, z_i>, and theta holds the profiles v_l and the logits a of p = softmax(a). Rows
+of a group G share their classifier; without groups every row is one. z are working coordinates, in
+which features are nearly uncorrelated, and P measures profiles in units of standard deviations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit, logsumexp
+
+from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
+from spectralmirror.engines import collect, reduce
+from spectralmirror.kernels import shifted
+from spectralmirror.mixture.coordinates import Coordinates
+from spectralmirror.mixture.links import Link
+from spectralmirror.mixture.rowset import Block, Rowset
+
+__all__ = ["Likelihood", "Parameters", "Posterior"]
+
+#: Below this many profiles, one product of a matrix and a vector each is faster than BLAS's
+#: product of matrices.
+FEW = 4
+#: The logistic f is not evaluated below f(-FURTHEST), where it would underflow.
+FURTHEST = 600.0
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """theta: profiles in working coordinates, and logits of the weights.
+
+    Attributes
+    ----------
+    profiles : ndarray of shape (k, p)
+        v_l.
+    logits : ndarray of shape (k,)
+        a, up to a constant.
+    """
+
+    profiles: Matrix
+    logits: Vector
+
+    @classmethod
+    def equal(cls, profiles: Matrix) -> Parameters:
+        """Profiles of equal weight."""
+        return cls(profiles, np.zeros(len(profiles)))
+
+    @classmethod
+    def unpacked(cls, theta: Vector, k: int) -> Parameters:
+        """Read theta from one vector."""
+        return cls(theta[:-k].reshape(k, -1), theta[-k:])
+
+    def packed(self) -> Vector:
+        """Return theta as one vector."""
+        return np.concatenate([self.profiles.ravel(), self.logits])
+
+    @property
+    def log_weights(self) -> Vector:
+        """Log p."""
+        return np.asarray(self.logits - logsumexp(self.logits))
+
+    @property
+    def weights(self) -> Vector:
+        """P."""
+        return np.exp(self.log_weights)
+
+    def __len__(self) -> int:
+        return len(self.logits)
+
+    def __getitem__(self, index: NDArray[np.intp]) -> Parameters:
+        return Parameters(self.profiles[index], self.log_weights[index])
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What the labels of a block say of their components.
+
+    Attributes
+    ----------
+    log_likelihood : ndarray of shape (n_groups,)
+        log sum_l p_l prod_i f(y_i t_il).
+    responsibilities : ndarray of shape (k, n_groups)
+        P(component l | labels of the group).
+    signed : ndarray of shape (k, n)
+        y_i t_il.
+    slopes : ndarray of shape (k, n)
+        (log f)' there.
+    """
+
+    log_likelihood: Vector
+    responsibilities: Matrix
+    signed: Matrix
+    slopes: Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Value, gradient in the units of [x - o, 1], and sum of the responsibilities."""
+
+    value: float
+    profiles: Matrix
+    mass: Vector
+
+    def __add__(self, other: Gradient) -> Gradient:
+        return Gradient(
+            self.value + other.value, self.profiles + other.profiles, self.mass + other.mass
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The penalised likelihood as a function of theta.
+
+    Attributes
+    ----------
+    rowset : Rowset
+        The rows.
+    link : Link
+        log f.
+    coordinates : Coordinates
+        How rows become z, and P.
+    l2 : float
+        Strength of the penalty.
+    """
+
+    rowset: Rowset
+    link: Link
+    coordinates: Coordinates
+    l2: float
+
+    @property
+    def penalty(self) -> Matrix:
+        """The matrix l2 P."""
+        return self.l2 * self.coordinates.precision
+
+    def scores(self, X: Features, profiles: Matrix) -> Matrix:
+        """Return t, shape (k, n)."""
+        A = profiles @ self.coordinates.of_rows
+        part = shifted(X, self.coordinates.shift)
+        directions = A[:, :-1].astype(X.dtype)
+        if len(A) < FEW or sparse.issparse(part):
+            t = np.array([part.dot(direction) for direction in directions], dtype=np.float64)
+        else:
+            t = (directions @ part.T).astype(np.float64, copy=False)
+        t += A[:, -1:]
+        return t
+
+    def posterior(self, block: Block, parameters: Parameters) -> Posterior:
+        """Return the responsibilities of the components for a block."""
+        t = self.scores(block.X, parameters.profiles)
+        t *= block.y
+        if self.link.name == "logistic" and block.starts is None:
+            # the same as below without logarithms, which take most of the time
+            np.maximum(t, -FURTHEST, out=t)
+            f = expit(t)
+            joint = f * parameters.weights[:, None]
+            total = joint.sum(axis=0)
+            joint /= total
+            return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
+        log_f = self.link.log_f(t)
+        slopes = self.link.slope(t, log_f)
+        _, shares = block.shares
+        joint = block.sums(log_f if shares is None else log_f * shares)
+        joint = joint + parameters.log_weights[:, None]
+        largest = joint.max(axis=0)
+        joint = np.exp(joint - largest)
+        total = joint.sum(axis=0)
+        joint /= total
+        return Posterior(largest + np.log(total), joint, t, slopes)
+
+    def evaluate(self, parameters: Parameters) -> tuple[float, Vector]:
+        """Return L(theta) and its gradient: one pass over the rows."""
+        sums = reduce(self.rowset, partial(self._gradient, parameters=parameters))
+        V = parameters.profiles
+        pull = V @ self.penalty
+        value = sums.value - 0.5 * float((V * pull).sum())
+        profiles = sums.profiles @ self.coordinates.of_rows.T - pull
+        logits = sums.mass - sums.mass.sum() * parameters.weights
+        return value, np.concatenate([profiles.ravel(), logits])
+
+    def _gradient(self, block: Block, parameters: Parameters) -> Gradient:
+        posterior = self.posterior(block, parameters)
+        w, shares = block.shares
+        r, found = posterior.responsibilities, posterior.log_likelihood
+        r = r if w is None else r * w
+        g = block.of_rows(r) * posterior.slopes
+        g *= block.y if shares is None else block.y * shares
+        part = shifted(block.X, self.coordinates.shift)
+        profiles = np.column_stack([rows_product(g.astype(block.X.dtype), part), g.sum(axis=1)])
+        return Gradient(float(found.sum() if w is None else found @ w), profiles, r.sum(axis=1))
+
+    def over_groups(
+        self, parameters: Parameters, function: Callable[[Block, Posterior], AnyArray]
+    ) -> AnyArray:
+        """Collect what a function of each block and its posterior returns: a value a group."""
+        return collect(
+            self.rowset, lambda block: function(block, self.posterior(block, parameters))
+        )
+
+    def total(
+        self, parameters: Parameters, function: Callable[[Block, Posterior], AnyArray]
+    ) -> AnyArray:
+        """Sum what a function of each block and its posterior returns."""
+        return reduce(self.rowset, lambda block: function(block, self.posterior(block, parameters)))
+
+    def with_l2(self, l2: float) -> Likelihood:
+        """Return the same with another strength of the penalty."""
+        return replace(self, l2=l2)
+
+    def on(self, rowset: Rowset) -> Likelihood:
+        """Return the likelihood of some of the rows, its penalty as weak as these are few."""
+        share = rowset.total_weight / self.rowset.total_weight
+        return replace(self, rowset=rowset, l2=self.l2 * share)
+
+
+def rows_product(coefficients: AnyArray, part: Features) -> Matrix:
+    """Return sum_i a_i x_i for every row a of the coefficients, shape (k, d)."""
+    if len(coefficients) < FEW or sparse.issparse(part):
+        return np.array([part.T.dot(a) for a in coefficients], dtype=np.float64)
+    return np.asarray(coefficients @ part, dtype=np.float64)

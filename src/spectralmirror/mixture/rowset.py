@@ -1,0 +1,165 @@
+"""Rows in blocks of whole groups: what one classifier made stays together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
+from spectralmirror.blocks import BLOCK_BYTES, MOST_ROWS, Rows
+
+__all__ = ["Block", "Rowset"]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows of whole groups.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+        Features.
+    y : ndarray of shape (n,)
+        Labels of -1 and +1.
+    weight : ndarray of shape (n,) or None
+        Weights of the rows, None for 1.
+    starts : ndarray of shape (n_groups,) or None
+        Where each group begins; None where every row is a group.
+    """
+
+    X: Features
+    y: AnyArray
+    weight: Vector | None
+    starts: NDArray[np.int64] | None
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of rows of each group."""
+        starts = np.arange(len(self.y)) if self.starts is None else self.starts
+        return np.diff(starts, append=len(self.y))
+
+    def sums(self, values: Matrix) -> Matrix:
+        """Sum over the rows of each group, along the last axis."""
+        return values if self.starts is None else np.add.reduceat(values, self.starts, axis=-1)
+
+    def of_rows(self, values: Matrix) -> Matrix:
+        """Give every row the value of its group, along the last axis."""
+        return values if self.starts is None else np.repeat(values, self.sizes, axis=-1)
+
+    @cached_property
+    def shares(self) -> tuple[Vector | None, Vector | None]:
+        """w_G, the mean weight of each group, and w_i / w_G of each row; None for 1."""
+        if self.weight is None or self.starts is None:
+            return self.weight, None
+        of_groups = self.sums(self.weight) / self.sizes
+        return of_groups, self.weight / self.of_rows(of_groups)
+
+
+@dataclass(frozen=True, eq=False)
+class Rowset:
+    """Rows, in the order of their groups where they have some.
+
+    Attributes
+    ----------
+    rows : Rows
+        Features, labels of -1 and +1, weights.
+    order : ndarray or None
+        Numbers of the rows that are present, group by group; None without groups.
+    starts : ndarray or None
+        Where in `order` each group begins.
+    """
+
+    rows: Rows
+    order: NDArray[np.int64] | None = None
+    starts: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, rows: Rows, groups: NDArray[np.int64] | None) -> Rowset:
+        """Sort the rows that are present by group."""
+        if groups is None:
+            return cls(rows)
+        order = np.argsort(groups, kind="stable")
+        order = order if rows.weight is None else order[rows.weight[order] > 0]
+        return cls(rows, order, np.flatnonzero(np.diff(groups[order], prepend=-1)))
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows that count."""
+        return self.rows.n_present if self.order is None else len(self.order)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of rows of each group."""
+        starts = np.arange(self.n_present) if self.starts is None else self.starts
+        return np.diff(starts, append=self.n_present)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """sum_G w_G, the number of groups where there are no weights."""
+        if self.order is None or self.starts is None:
+            return self.rows.total_weight
+        if self.rows.weight is None:
+            return float(len(self.starts))
+        weight = self.rows.weight[self.order].astype(np.float64)
+        return float((np.add.reduceat(weight, self.starts) / self.sizes).sum())
+
+    def present(self) -> NDArray[np.int64]:
+        """Return the numbers of the rows that count, in the order in which they are read."""
+        if self.order is not None:
+            return self.order
+        weight = self.rows.weight
+        return np.arange(len(self.rows)) if weight is None else np.flatnonzero(weight)
+
+    def sample(self, n_rows: int, rng: np.random.RandomState) -> Rowset:
+        """Return about so many rows, whole groups drawn at random; all where half would do."""
+        if 2 * n_rows >= self.n_present:
+            return self
+        if self.order is None or self.starts is None:
+            present = self.present()
+            return Rowset(self.rows[np.sort(rng.choice(present, n_rows, replace=False))])
+        shuffled = rng.permutation(len(self.starts))
+        drawn = np.searchsorted(np.cumsum(self.sizes[shuffled]), n_rows, side="left") + 1
+        kept = np.zeros(len(self.starts), dtype=bool)
+        kept[shuffled[:drawn]] = True
+        sizes = self.sizes[kept]
+        index = self.order[np.repeat(kept, self.sizes)]
+        starts = np.cumsum(sizes) - sizes
+        return Rowset(self.rows[index], np.arange(len(index)), starts)
+
+    def with_features(self, X: Matrix) -> Rowset:
+        """Return the same rows with other features, given in the order in which they are read."""
+        index = self.present()
+        weight = None if self.rows.weight is None else self.rows.weight[index]
+        rows = Rows(X, self.rows.y[index], weight)
+        return Rowset(rows, None if self.starts is None else np.arange(len(index)), self.starts)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield whole groups, about as many rows at a time as other sources do."""
+        if self.order is None or self.starts is None:
+            for part in self.rows.blocks():
+                yield Block(part.X, part.y, _double(part.weight), None)
+            return
+        size = BLOCK_BYTES // (self.rows.X.shape[1] * self.rows.X.dtype.itemsize)
+        size = max(min(size, MOST_ROWS), 1)
+        ends = np.append(self.starts[1:], len(self.order))
+        first = 0
+        while first < len(self.starts):
+            last = int(np.searchsorted(ends, self.starts[first] + size, side="right"))
+            last = max(last, first + 1)
+            begin, end = self.starts[first], ends[last - 1]
+            part = self.rows[_as_slice(self.order[begin:end])]
+            yield Block(part.X, part.y, _double(part.weight), self.starts[first:last] - begin)
+            first = last
+
+
+def _double(weight: AnyArray | None) -> Vector | None:
+    return None if weight is None else weight.astype(np.float64)
+
+
+def _as_slice(index: NDArray[np.int64]) -> slice | NDArray[np.int64]:
+    """Rows that follow each other need not be copied."""
+    return slice(int(index[0]), int(index[-1]) + 1) if (np.diff(index) == 1).all() else index

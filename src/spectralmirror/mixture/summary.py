@@ -1,0 +1,97 @@
+"""The table that statisticians expect."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+from scipy.stats import norm
+
+__all__ = ["summarise"]
+
+
+class Line(NamedTuple):
+    """An estimate and how sure it is."""
+
+    component: int
+    term: str
+    estimate: float
+    standard_error: float
+    z: float
+    lower: float
+    upper: float
+
+
+def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
+    """Return the table as text, or as a DataFrame."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+    lines = table(mixture, level)
+    if not as_frame:
+        return text(mixture, lines, level)
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("as_frame=True needs pandas: pip install pandas.") from None
+    return pd.DataFrame(lines).set_index(["component", "term"])
+
+
+def table(mixture: Any, level: float) -> list[Line]:
+    """Return a line for each weight, profile entry and intercept of each component.
+
+    Intervals are estimate -+ q standard errors; those of weights on the scale of their logit,
+    log(p / (1 - p)), which keeps them between 0 and 1. z compares with 0; weights have none.
+    """
+    q = float(norm.isf((1 - level) / 2))
+    d = mixture.coef_.shape[1]
+    names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(d)])
+    lines = []
+    for c in range(mixture.n_components_):
+        p, error = float(mixture.weights_[c]), float(mixture.weights_standard_error_[c])
+        lower = upper = p
+        if 0 < p < 1:
+            spread = q * error / (p * (1 - p))
+            lower, upper = float(expit(logit(p) - spread)), float(expit(logit(p) + spread))
+        lines.append(Line(c, "weight", p, error, np.nan, lower, upper))
+        terms = list(zip(names, mixture.coef_[c], mixture.coef_standard_error_[c], strict=True))
+        if mixture.fit_intercept:
+            intercept = mixture.intercept_[c], mixture.intercept_standard_error_[c]
+            terms.insert(0, ("intercept", *intercept))
+        for name, estimate, error in terms:
+            z = estimate / error if error > 0 else np.nan
+            ends = estimate - q * error, estimate + q * error
+            lines.append(Line(c, str(name), *map(float, (estimate, error, z, *ends))))
+    return lines
+
+
+def text(mixture: Any, lines: list[Line], level: float) -> str:
+    """Return the table as text."""
+    width = max(12, *(len(line.term) for line in lines))
+    share = f"{100 * level:g}%"
+    head = (
+        f"{'':<{width}}  {'estimate':>10}  {'std. error':>10}  {'z':>8}  {f'{share} interval':>23}"
+    )
+    rule = "-" * len(head)
+    parts = [
+        f"Mixture of {mixture.n_components_} linear classifiers, {mixture.response} response",
+        f"log-likelihood {mixture.log_likelihood_:.1f}   AIC {mixture.aic_:.1f}   "
+        f"BIC {mixture.bic_:.1f}   ICL {mixture.icl_:.1f}",
+        f"labels: {mixture.classes_[1]} is explained, against {mixture.classes_[0]}",
+        f"a component is named rightly for {mixture.expected_accuracy_:.0%} of the rows",
+        mixture.status_,
+    ]
+    for line in lines:
+        if line.term == "weight":
+            parts += ["", f"Component {line.component}", head, rule]
+        parts.append(
+            f"{line.term:<{width}}  {_number(line.estimate)}  {_number(line.standard_error)}  "
+            f"{_number(line.z, 8, '.2f')}  {_number(line.lower)} {_number(line.upper, 12)}"
+        )
+    if mixture.response == "hard":
+        parts += ["", "Hard labels: profiles have unit length, and errors that are not normal."]
+    return "\n".join(parts)
+
+
+def _number(value: float, width: int = 10, form: str = ".4g") -> str:
+    return f"{'' if np.isnan(value) else format(value, form):>{width}}"
