@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -109,12 +110,14 @@ def _values(source: Source[Block], function: Callable[[Block], T]) -> Iterator[T
             return function(block)
 
     # Infinite or missing values show in the sums, where they are reported by column.
-    with (
-        one_blas_thread() as n_threads,
-        ThreadPoolExecutor(n_threads) as pool,
-        np.errstate(over="ignore", invalid="ignore"),
-    ):
-        yield from _in_order(pool, quietly, source.blocks(), ahead=n_threads)
+    with one_blas_thread() as n_threads, np.errstate(over="ignore", invalid="ignore"):
+        blocks = iter(source.blocks())
+        first = list(islice(blocks, 2))
+        if len(first) < 2:  # starting threads takes longer than a small block
+            yield from map(quietly, first)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield from _in_order(pool, quietly, chain(first, blocks), ahead=n_threads)
 
 
 def _in_order(

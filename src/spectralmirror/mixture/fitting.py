@@ -127,7 +127,7 @@ def fit(task: Task) -> Fit:
         target = _inside(target, task.subspace)
         found = _race(task, target, None)
     else:
-        found = _race(task, _sample(task), task.subspace)
+        found = _race(task, _sample(task, target), task.subspace)
     best = _heaviest_first(found[0].ascent)
     best = task.climber(target, best.parameters, tol=task.tol, max_iter=task.max_iter)
     best, n_dropped = _without_dead(task, target, best)
@@ -137,11 +137,10 @@ def fit(task: Task) -> Fit:
     return Fit(target, best, [one.start for one in found], known, n_dropped)
 
 
-def _sample(task: Task) -> Likelihood:
-    """Return the likelihood of the rows on which starts compete."""
-    whole = task.likelihood
-    n_rows = ROWS_A_PARAMETER * task.k * len(whole.coordinates.matrix)
-    return whole.on(whole.rowset.sample(max(LEAST_ROWS, n_rows), task.rng))
+def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
+    """Return the likelihood of as many rows as it takes to compare starts."""
+    n_rows = ROWS_A_PARAMETER * task.k * len(likelihood.coordinates.matrix)
+    return likelihood.on(likelihood.rowset.sample(max(LEAST_ROWS, n_rows), task.rng))
 
 
 def _race(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Found]:
@@ -159,6 +158,7 @@ def _race(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Fo
         lifted = _lifted(inside, likelihood, grow(inside, task.k, task.climber, task.max_iter))
         candidates = chain([("grown in the subspace", lifted)], _candidates(task, likelihood))
         return _search(task, likelihood, islice(candidates, task.n_init))
+    inside = _sample(task, inside)
     found = _search(task, inside, _candidates(task, inside))
     best = [_lifted(inside, likelihood, one.ascent.parameters) for one in _distinct(found)]
     refined = [task.climber(likelihood, one, tol=FINE, max_iter=task.max_iter) for one in best]
