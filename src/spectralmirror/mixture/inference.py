@@ -38,7 +38,7 @@ MOST_ROWS, ROWS_A_PARAMETER = 100_000, 50
 #: Above so many parameters they are not formed.
 MOST_PARAMETERS = 3_000
 #: Newton steps end when one promises to gain less than this.
-EXACT = 1e-8
+EXACT = 1e-11
 MOST_STEPS = 12
 
 
