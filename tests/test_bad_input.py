@@ -4,9 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from spectralmirror import (
     FeatureMoments,
+    LinearClassifierMixture,
+    MixtureWarning,
     PrincipalHessianDirections,
     SpectralMirror,
     WeakSignalWarning,
@@ -39,9 +42,9 @@ CASES = {
     ),
     "three classes": (
         {"y": np.arange(60) % 3},
-        r"Only binary labels.* y has 3 different values \(0, 1, 2\): keep or merge",
+        r"Only binary classification.* y has 3 different values \(0, 1, 2\): keep or merge",
     ),
-    "continuous labels": ({"y": X[:, 0]}, "y has 60 different values"),
+    "continuous labels": ({"y": X[:, 0]}, "y is continuous.*compare it with a threshold"),
     "no labels": ({"y": None}, r"requires y to be passed.*call fit\(X, y\)"),
     "labels with NaN": ({"y": np.where(Y > 0, 1, np.nan)}, "Input y contains NaN"),
     "labels that cannot be compared": (
@@ -293,3 +296,107 @@ def test_a_column_that_is_any_mix_of_the_others(seed, mean, dtype):
     if dtype == np.float64:
         with pytest.raises(ValueError, match="covariance must be positive definite"):
             SpectralMirror(1, mean=X.mean(axis=0), covariance=np.cov(X.T)).fit(X, y)
+
+
+#: What the mixture fits all the same, with a warning.
+FITTED = {"collinear", "duplicated", "too few rows", "too few weighted rows"}
+SHARED = {
+    name: case
+    for name, case in CASES.items()
+    if set(case[0]) <= {"X", "y", "sample_weight", "groups"} and name not in FITTED
+}
+
+
+@pytest.mark.parametrize(("change", "message"), SHARED.values(), ids=SHARED)
+def test_the_mixture_says_the_same(change, message):
+    mixture = LinearClassifierMixture(2)
+    with pytest.raises(ValueError, match=message):
+        mixture.fit(**{"X": X, "y": Y, **change})
+    assert not hasattr(mixture, "coef_")
+
+
+@pytest.mark.parametrize("name", sorted(FITTED))
+def test_the_mixture_fits_through_the_penalty(name):
+    with pytest.warns(MixtureWarning):
+        mixture = LinearClassifierMixture(2, random_state=0).fit(
+            **{"X": X, "y": Y, **CASES[name][0]}
+        )
+    assert np.isfinite(mixture.coef_).all()
+
+
+MIXTURE = {
+    "k of 0": ({"n_components": 0}, "'n_components' parameter of LinearClassifierMixture must be"),
+    "misspelt response": ({"response": "logit"}, "'response' parameter.*'logistic'"),
+    "negative penalty": ({"l2": -1.0}, "'l2' parameter"),
+    "misspelt init": ({"init": "kmeans"}, "'init' parameter.*'spectral'"),
+    "init of another shape": (
+        {"init": np.ones((3, D))},
+        r"init must hold 2 profiles of 4 numbers, one a feature, got an array of shape \(3, 4\)",
+    ),
+    "init with NaN": ({"init": np.full((2, D), np.nan)}, "init contains NaN"),
+    "init for auto": (
+        {"init": np.ones((2, D)), "n_components": "auto"},
+        "n_components='auto' needs init='spectral' or 'random'",
+    ),
+    "misspelt subspace": ({"subspace": "atuo"}, "'subspace' parameter"),
+    "subspace of other features": (
+        {"subspace": np.eye(2, 3)},
+        "subspace has 2 vectors of 3 numbers, but X has 4 features",
+    ),
+    "dependent subspace": ({"subspace": np.ones((2, D))}, "vectors that depend on each other"),
+    "zero subspace": ({"subspace": np.zeros((1, D))}, "vectors that depend on each other"),
+    "misspelt solver": ({"solver": "newton"}, "'solver' parameter.*'lbfgs'"),
+    "no starts": ({"n_init": 0}, "'n_init' parameter"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), MIXTURE.values(), ids=MIXTURE)
+def test_parameters_of_the_mixture(options, message):
+    with pytest.raises(ValueError, match=message) as error:
+        LinearClassifierMixture(**options).fit(X, Y)
+    assert len(str(error.value)) < 400
+
+
+PREDICTIONS = {
+    "other features": (lambda m: m.predict(X[:, :2]), "X has 2 features, but.*expecting 4"),
+    "NaN": (lambda m: m.predict_proba(with_value(np.nan, 0, 0)), "contains NaN"),
+    "an unknown label": (
+        lambda m: m.component_proba(X, np.where(Y > 0, 1, 7)),
+        r"y holds 7 in row \d+, but the labels that were fitted are \[-1, 1\]",
+    ),
+    "too few labels": (lambda m: m.score_samples(X, Y[:5]), "X has 60 rows but y has 5 labels"),
+    "groups of another length": (
+        lambda m: m.predict_component(X, Y, groups=[1, 2]),
+        "groups must hold one value for each of 60 rows",
+    ),
+    "weights of another shape": (
+        lambda m: m.predict_proba(X, component_weights=[1, 0, 0]),
+        r"component_weights must have shape \(2,\) or \(60, 2\)",
+    ),
+    "weights that do not sum to 1": (
+        lambda m: m.predict(X, component_weights=[1.0, 1.0]),
+        "component_weights must be 0 or more and sum to 1",
+    ),
+    "text weights": (
+        lambda m: m.predict(X, component_weights=["a", "b"]),
+        "component_weights must hold numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), PREDICTIONS.values(), ids=PREDICTIONS)
+@pytest.mark.filterwarnings("ignore::spectralmirror.MixtureWarning")
+def test_predictions_of_the_mixture(call, message):
+    mixture = LinearClassifierMixture(2, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        call(mixture)
+
+
+def test_the_mixture_must_be_fitted():
+    for call in ("predict", "predict_proba", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(LinearClassifierMixture(), call)(X)
+    with pytest.raises(NotFittedError):
+        LinearClassifierMixture().summary()
+    with pytest.raises(NotFittedError):
+        LinearClassifierMixture().component_proba(X, Y)

@@ -11,10 +11,16 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spectralmirror import FeatureMoments, PrincipalHessianDirections, SpectralMirror
+from spectralmirror import (
+    FeatureMoments,
+    LinearClassifierMixture,
+    PrincipalHessianDirections,
+    SpectralMirror,
+)
 from spectralmirror.datasets import make_linear_classifier_mixture
 
 WIDE = "15 rows of 30 features have no covariance that could be inverted"
+LABELS = "score_samples(X, y) scores labels; test_mixture.py has these checks with labels"
 HALF = "the first half of these 16 rows is collinear, and Algorithm 1 takes its halves in order"
 
 
@@ -47,6 +53,24 @@ def expected_failures(estimator):
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::spectralmirror.MixtureWarning")  # their rows are few
+@parametrize_with_checks(
+    [
+        LinearClassifierMixture(n_components=1),
+        LinearClassifierMixture(n_components=2),
+        LinearClassifierMixture(n_components=2, response="hard"),
+        LinearClassifierMixture(n_components="auto"),
+        LinearClassifierMixture(subspace=None, init="random", n_init=2, solver="em"),
+    ],
+    expected_failed_checks=lambda _: {
+        "check_methods_subset_invariance": LABELS,
+        "check_methods_sample_order_invariance": LABELS,
+    },
+)
+def test_scikit_learn_checks_of_the_mixture(estimator, check):
     check(estimator)
 
 
@@ -96,7 +120,9 @@ def test_pipeline_and_clone(frame):
     assert copy.fit(X, y).n_components_ == 2
 
 
-@pytest.mark.parametrize("thing", [SpectralMirror, PrincipalHessianDirections])
+@pytest.mark.parametrize(
+    "thing", [SpectralMirror, PrincipalHessianDirections, LinearClassifierMixture]
+)
 def test_docstrings_name_every_parameter_with_its_true_default(thing):
     documented = dict(
         re.findall(

@@ -257,6 +257,19 @@ class TestPrediction:
         f = 1 / (1 + np.exp(-(X @ mixture.coef_.T + mixture.intercept_)))
         np.testing.assert_allclose(proba[:, 1], f @ mixture.weights_)
 
+    def test_rows_are_judged_one_by_one(self):
+        X, y, _ = data()
+        mixture, order = fitted(X, y), np.random.default_rng(0).permutation(50)
+        for method in (mixture.predict, mixture.predict_proba, mixture.decision_function):
+            np.testing.assert_allclose(method(X[:50])[order], method(X[:50][order]))
+            np.testing.assert_allclose(
+                method(X[:50]), np.concatenate([method(x[None]) for x in X[:50]])
+            )
+        for method in (mixture.score_samples, mixture.component_proba):
+            np.testing.assert_allclose(method(X[:50], y[:50])[order], method(X[order], y[order]))
+            single = [method(X[i : i + 1], y[i : i + 1]) for i in range(50)]
+            np.testing.assert_allclose(method(X[:50], y[:50]), np.concatenate(single))
+
     def test_components_by_bayes(self):
         X, y, _ = data()
         mixture = fitted(X, y)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from spectralmirror.blocks import Rows
@@ -160,8 +161,13 @@ def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDA
             f"y has only one class, {classes.tolist()[0]!r}: pass labels of two classes."
         )
     shown = ", ".join(repr(value) for value in classes[:3].tolist())
+    if type_of_target(y) == "continuous":
+        raise ValueError(
+            f"Unknown label type: y is continuous ({shown}, ...), but labels have two classes: "
+            "compare it with a threshold first, for example y > 0."
+        )
     raise ValueError(
-        f"Only binary labels are supported, but y has {len(classes)} different values "
+        f"Only binary classification is supported. y has {len(classes)} different values "
         f"({shown}{', ...' if len(classes) > 3 else ''}): keep or merge them into two classes."
     )
 

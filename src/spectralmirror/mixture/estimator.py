@@ -85,7 +85,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     solver : {"lbfgs", "em"}, default="lbfgs"
         "em" is expectation and maximisation, with exact M steps: it never goes downhill, and is
         slow. Both maximise the same likelihood.
-    tol : float, default=1e-3
+    tol : float, default=0.001
         A climb ends when a step gains less log-likelihood than this; Newton steps follow.
     max_iter : int, default=500
         Most steps of a climb.
@@ -240,6 +240,12 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             fractions = rows.weight is not None and bool((rows.weight % 1).any())
             self._set_attributes(found, whitening, robust=numbers is not None or fractions)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
 
     def _fit_auto(
         self, rows: Rows, numbers: NDArray[np.int64] | None, *given: Any

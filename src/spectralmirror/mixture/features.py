@@ -73,6 +73,7 @@ def given_subspace(
             f"subspace has {len(basis)} vectors of {basis.shape[1]} numbers, but X has {d} "
             f"features: pass at most {d} vectors with one number for each feature."
         )
-    if np.linalg.matrix_rank(basis / np.abs(basis).max(axis=1, keepdims=True)) < len(basis):
+    length = np.maximum(np.abs(basis).max(axis=1, keepdims=True), 1e-300)
+    if np.linalg.matrix_rank(basis / length) < len(basis):
         raise ValueError("subspace has vectors that depend on each other: leave such out.")
     return Subspace(basis, np.inf)

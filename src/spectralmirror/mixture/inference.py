@@ -95,9 +95,10 @@ def polish(
     """Make Newton steps until they gain nothing; return the information there.
 
     One information matrix serves for as long as every step promises far less than the one before.
+    In the end it is summed anew where there was a step, and there are not very many rows.
     """
     best, found = ascent, information(likelihood, ascent.parameters, rng)
-    n_passes, k, promised = ascent.n_passes + 2, len(ascent.parameters), np.inf
+    n_passes, k, promised, stepped = ascent.n_passes + 2, len(ascent.parameters), np.inf, False
     value, gradient = likelihood.evaluate(best.parameters)
     for _ in range(MOST_STEPS):
         if found is None:
@@ -105,10 +106,12 @@ def polish(
         step = found.solve(gradient[:-1])
         gain = float(step @ gradient[:-1]) / 2
         if gain < EXACT:
+            if stepped and likelihood.rowset.n_present <= MOST_ROWS:
+                found, n_passes = information(likelihood, best.parameters, rng), n_passes + 1
             return replace(best, value=value, n_passes=n_passes, converged=True), found
         if gain > promised / 10:
             found, n_passes = information(likelihood, best.parameters, rng), n_passes + 1
-            promised = np.inf
+            promised, stepped = np.inf, False
             continue
         promised = gain
         theta = best.parameters.packed()
@@ -119,7 +122,7 @@ def polish(
         if not reached >= value - 1e-9 * abs(value):
             break
         best = replace(best, parameters=trial, n_iter=best.n_iter + 1)
-        value, gradient = reached, uphill
+        value, gradient, stepped = reached, uphill, True
     return replace(best, value=value, n_passes=n_passes), found
 
 

@@ -296,7 +296,7 @@ class MixturePrediction:
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
             raise ValueError(
-                f"y holds {y[unknown][0]!r} in row {int(np.flatnonzero(unknown)[0])}, but the "
+                f"y holds {y[unknown].tolist()[0]!r} in row {int(np.flatnonzero(unknown)[0])}, but the "
                 f"labels that were fitted are {self.classes_.tolist()}."
             )
         log_f = LINKS[self.response].log_f(np.where(y == self.classes_[1], 1.0, -1.0)[:, None] * t)
