@@ -2,15 +2,22 @@
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from sklearn.exceptions import NotFittedError
 
-from spectralmirror import SpectralMirror
+from spectralmirror import LinearClassifierMixture, SpectralMirror
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.plotting import plot_mirror, plot_spectrum
+from spectralmirror.plotting import (
+    plot_mirror,
+    plot_profiles,
+    plot_responsibilities,
+    plot_spectrum,
+    plot_starts,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +82,53 @@ def test_every_kind_of_mirror_can_be_drawn(mirror):
 def test_needs_a_fitted_mirror():
     with pytest.raises(NotFittedError):
         plot_spectrum(SpectralMirror())
+
+
+@pytest.fixture(scope="module")
+def fitted_mixture():
+    X, y, truth = make_linear_classifier_mixture(
+        2000, 6, 2, weights=[0.6, 0.4], group_size=4, random_state=0
+    )
+    frame = pd.DataFrame(X * np.arange(1, 7), columns=list("abcdef"))
+    mixture = LinearClassifierMixture(2, random_state=0).fit(frame, y, groups=truth.groups)
+    return mixture, frame, y, truth.groups
+
+
+def test_profiles_are_drawn_largest_first_with_their_intervals(fitted_mixture):
+    mixture, frame, _, _ = fitted_mixture
+    ax = plot_profiles(mixture, max_features=4)
+    drawn = np.array([container[0].get_xdata() for container in ax.containers])
+    sizes = np.abs(mixture.coef_ * frame.std().to_numpy()).max(axis=0)
+    order = np.argsort(-sizes)[:4]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [list("abcdef")[j] for j in order]
+    np.testing.assert_allclose(drawn, (mixture.coef_ * frame.std().to_numpy())[:, order], rtol=1e-3)
+    first = ax.containers[0][2][0].get_segments()[0]
+    half = 1.96 * mixture.coef_standard_error_[0, order[0]] * frame.std().iloc[order[0]]
+    np.testing.assert_allclose(np.ptp(first[:, 0]), 2 * half, rtol=1e-3)
+    assert "per standard deviation" in ax.get_xlabel()
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_responsibilities_count_every_row_or_group(fitted_mixture, grouped):
+    mixture, frame, y, groups = fitted_mixture
+    ax = plot_responsibilities(mixture, frame, y, groups=groups if grouped else None)
+    total = sum(bar.get_height() for container in ax.containers for bar in container)
+    assert total == (500 if grouped else 2000)
+    assert ("groups" if grouped else "rows") in ax.get_ylabel()
+
+
+def test_starts_show_every_start(fitted_mixture):
+    mixture = fitted_mixture[0]
+    ax = plot_starts(mixture)
+    drawn = sorted(y for line in ax.lines for y in line.get_ydata())
+    best = mixture.starts_[0].objective
+    np.testing.assert_allclose(drawn, sorted(best - start.objective for start in mixture.starts_))
+    plt.gcf().canvas.draw()
+
+
+def test_hard_labels_have_no_bars():
+    X, y = mixture(response="hard")
+    model = LinearClassifierMixture(2, response="hard", random_state=0).fit(X, y)
+    ax = plot_profiles(model)
+    assert not ax.containers[0].has_xerr
+    assert "unit profile" in ax.get_xlabel()

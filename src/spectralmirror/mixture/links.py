@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit, log_ndtr
@@ -34,10 +33,6 @@ class Link:
     log_f: Callable[[Matrix], Matrix]
     slope: Callable[[Matrix, Matrix], Matrix]
     curvature: Callable[[Matrix, Matrix], Matrix]
-
-    def __reduce__(self) -> Any:
-        """Pickle by name: functions of SciPy do not pickle reliably."""
-        return LINKS.__getitem__, (self.name,)
 
 
 def _normal_slope(t: Matrix, log_f: Matrix) -> Matrix:

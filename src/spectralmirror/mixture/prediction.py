@@ -295,9 +295,10 @@ class MixturePrediction:
             raise ValueError(f"X has {len(t)} rows but y has {len(y)} labels.")
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
+            row = int(np.flatnonzero(unknown)[0])
             raise ValueError(
-                f"y holds {y[unknown].tolist()[0]!r} in row {int(np.flatnonzero(unknown)[0])}, but the "
-                f"labels that were fitted are {self.classes_.tolist()}."
+                f"y holds {y[[row]].tolist()[0]!r} in row {row}, but the labels that were fitted "
+                f"are {self.classes_.tolist()}."
             )
         log_f = LINKS[self.response].log_f(np.where(y == self.classes_[1], 1.0, -1.0)[:, None] * t)
         log_p = np.log(self.weights_)

@@ -1,4 +1,4 @@
-"""Pictures of a fitted mirror. Needs matplotlib: ``pip install 'spectralmirror[plot]'``."""
+"""Pictures of a fitted mirror."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.plotting.style import (
+    BULK,
+    COLOURS,
+    MIRROR,
+    OUTLIER,
+    axes_of,
+    legend_below,
+)
 from spectralmirror.subspace import SpectralMirror
 from spectralmirror.validation import FLOATS
 
 __all__ = ["plot_mirror", "plot_spectrum"]
-
-#: Two colours that people with any kind of colour vision tell apart.
-COLOURS = {-1: "#d95f02", 1: "#1f78b4"}
-BULK = "#8c8c8c"
-OUTLIER = "#7b3294"
-MIRROR = "#222222"
 
 
 def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
@@ -36,7 +38,7 @@ def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
         What was drawn on.
     """
     check_is_fitted(mirror)
-    ax = _axes(ax, 1)[0]
+    ax = axes_of(ax, 1)[0]
     n_kept = mirror.n_outliers_
     kept, rest = mirror.eigenvalues_[:n_kept], mirror.eigenvalues_[n_kept:]
     low = mirror.eigenvalues_.min(initial=mirror.bulk_)
@@ -56,7 +58,7 @@ def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
     ax.axvline(mirror.bulk_, color=MIRROR, linestyle="--", linewidth=1.2, label=centre)
     ax.yaxis.get_major_locator().set_params(integer=True)
     ax.set(xlabel=what, ylabel="number of eigenvalues", title="Spectrum")
-    _legend_below(ax)
+    legend_below(ax)
     return ax
 
 
@@ -89,7 +91,7 @@ def plot_mirror(
         What was drawn on.
     """
     check_is_fitted(mirror)
-    axes = _axes(axes, 2)
+    axes = axes_of(axes, 2)
     step = max(1, -(-np.shape(X)[0] // max_points))
     y = column_or_1d(y)
     X = validate_data(mirror, X, accept_sparse="csr", dtype=FLOATS, reset=False)[::step]
@@ -120,7 +122,7 @@ def plot_mirror(
         ax.axvline(at, color=MIRROR, linestyle="--", linewidth=1.2, label="mirror")
         ax.set(title=title, xlabel="along r (standard deviations)")
         ax.set_aspect("equal")
-        _legend_below(ax)
+        legend_below(ax, markerscale=3)
     where = "in the subspace" if mirror.n_components_ > 1 else "at random"
     axes[0].set_ylabel(f"across r, {where} (standard deviations)")
     return axes
@@ -149,28 +151,3 @@ def _second_direction(mirror: SpectralMirror) -> Vector:
 def _standardised(X: Any, direction: Vector) -> Vector:
     scores = X @ direction
     return np.asarray((scores - scores.mean()) / scores.std())
-
-
-def _legend_below(ax: Any) -> None:
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.14),
-        ncols=3,
-        frameon=False,
-        markerscale=3,
-        columnspacing=1.2,
-        handletextpad=0.4,
-    )
-
-
-def _axes(axes: Any, n: int) -> list[Any]:
-    """Return n axes to draw on, new ones where none are given."""
-    if axes is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError(
-                "Plots need matplotlib: install it with pip install 'spectralmirror[plot]'."
-            ) from None
-        _, axes = plt.subplots(1, n, figsize=(5 * n, 4.5), sharey=True, layout="constrained")
-    return list(np.atleast_1d(np.asarray(axes, dtype=object)))

@@ -1,0 +1,12 @@
+"""Pictures. They need matplotlib: ``pip install 'spectralmirror[plot]'``."""
+
+from spectralmirror.plotting.mirror import plot_mirror, plot_spectrum
+from spectralmirror.plotting.mixture import plot_profiles, plot_responsibilities, plot_starts
+
+__all__ = [
+    "plot_mirror",
+    "plot_profiles",
+    "plot_responsibilities",
+    "plot_spectrum",
+    "plot_starts",
+]

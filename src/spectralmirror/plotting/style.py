@@ -1,0 +1,54 @@
+"""Colours and axes that all pictures share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["BULK", "COLOURS", "COMPONENTS", "MIRROR", "OUTLIER", "axes_of", "legend_below"]
+
+#: Two colours for the labels, that people with any kind of colour vision tell apart.
+COLOURS = {-1: "#d95f02", 1: "#1f78b4"}
+BULK = "#8c8c8c"
+OUTLIER = "#7b3294"
+MIRROR = "#222222"
+#: Colours of components, none of which stands for a label.
+COMPONENTS = (
+    "#1b9e77",
+    "#e7298a",
+    "#a6761d",
+    "#66a61e",
+    "#5b4fa3",
+    "#17becf",
+    "#666666",
+    "#bcbd22",
+)
+
+
+def legend_below(ax: Any, ncols: int = 3, below: float = 0.14, markerscale: float = 1) -> None:
+    """Put the legend under the axes, where it covers nothing."""
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -below),
+        ncols=ncols,
+        frameon=False,
+        markerscale=markerscale,
+        columnspacing=1.2,
+        handletextpad=0.4,
+    )
+
+
+def axes_of(axes: Any, n: int, size: tuple[float, float] = (5, 4.5)) -> list[Any]:
+    """Return n axes to draw on, new ones where none are given."""
+    if axes is None:
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise ImportError(
+                "Plots need matplotlib: install it with pip install 'spectralmirror[plot]'."
+            ) from None
+        _, axes = plt.subplots(
+            1, n, figsize=(size[0] * n, size[1]), sharey=True, layout="constrained"
+        )
+    return list(np.atleast_1d(np.asarray(axes, dtype=object)))
