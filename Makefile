@@ -1,10 +1,10 @@
 # Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
-# `make accuracy` statistical quality.
+# `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench accuracy clean
+.PHONY: demo test lint bench accuracy reach clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/demo.py
@@ -22,6 +22,9 @@ bench: .venv/.dev
 
 accuracy: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.accuracy import main; main()'
+
+reach: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.mixture import main; main()'
 
 clean:
 	rm -rf .venv output

@@ -78,9 +78,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     init : {"spectral", "random"} or array-like of shape (k, n_features), default="spectral"
         Starts. "spectral" grows components one by one, each split where the label residuals show
         most (their leading eigenvector), followed by random ones, all under a penalty that is
-        relaxed step by step, until the best maximum was reached three times. "random" takes
-        `n_init` plain random starts. Profiles start there, with equal weights.
-    n_init : int, default=16
+        relaxed step by step, until the best maximum was reached three times. Where components
+        are hard to tell apart, it then replaces one at a time by a random one, for as long as
+        that helps. "random" takes `n_init` plain random starts. An array holds the profiles of
+        the only start, with equal weights.
+    n_init : int, default=24
         The number of starts; with "spectral" the most of them.
     solver : {"lbfgs", "em"}, default="lbfgs"
         "em" is expectation and maximisation, with exact M steps: it never goes downhill, and is
@@ -185,7 +187,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         subspace: Any = "auto",
         refine: bool = True,
         init: str | ArrayLike = "spectral",
-        n_init: int = 16,
+        n_init: int = 24,
         solver: str = "lbfgs",
         tol: float = 1e-3,
         max_iter: int = 500,

@@ -22,6 +22,7 @@ from spectralmirror.mixture.starts import (
     grow,
     random_profiles,
     search,
+    shake,
 )
 
 __all__ = ["Fit", "Subspace", "Task", "fit"]
@@ -32,6 +33,8 @@ ROWS_A_PARAMETER, LEAST_ROWS = 200, 5_000
 CLEAR = 2.0
 #: Starts end when the best maximum has been reached so often.
 N_AGREE = 3
+#: Where it is this clear who made the labels, maxima are few.
+CERTAIN = 0.9
 #: So many of the best maxima inside the subspace are refined on the rows where starts compete.
 N_REFINED = 2
 
@@ -152,12 +155,13 @@ def _race(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Fo
             given = Parameters(whole.lift(given.profiles, likelihood.coordinates), given.logits)
         return [Found.given(likelihood, given)]
     if space is None:
-        return _search(task, likelihood, _candidates(task, likelihood))
+        found = _search(task, likelihood, _candidates(task, likelihood))
+        return _shaken(task, likelihood, found) if task.init == "spectral" else found
     inside = _inside(likelihood, space)
     if task.init == "spectral" and space.separation < CLEAR and task.k > 1:
         lifted = _lifted(inside, likelihood, grow(inside, task.k, task.climber, task.max_iter))
         candidates = chain([("grown in the subspace", lifted)], _candidates(task, likelihood))
-        return _search(task, likelihood, islice(candidates, task.n_init))
+        return _shaken(task, likelihood, _search(task, likelihood, candidates))
     inside = _sample(task, inside)
     found = _search(task, inside, _candidates(task, inside))
     best = [_lifted(inside, likelihood, one.ascent.parameters) for one in _distinct(found)]
@@ -167,12 +171,10 @@ def _race(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Fo
 
 
 def _candidates(task: Task, likelihood: Likelihood) -> Iterator[tuple[str, Parameters]]:
-    """Yield at most n_init starts in the space of the likelihood."""
-    n_random = task.n_init
+    """Yield starts in the space of the likelihood, without end."""
     if task.init == "spectral":
         yield "grown", grow(likelihood, task.k, task.climber, task.max_iter)
-        n_random -= 1
-    for _ in range(n_random):
+    while True:
         yield "random", random_profiles(likelihood, task.k, task.rng)
 
 
@@ -180,14 +182,31 @@ def _search(
     task: Task, likelihood: Likelihood, candidates: Iterator[tuple[str, Parameters]]
 ) -> list[Found]:
     spectral = task.init == "spectral"
+    most = -(-task.n_init // 3) if spectral else task.n_init
     return search(
         likelihood,
-        candidates,
+        islice(candidates, most),
         task.climber,
         n_agree=(1 if task.k == 1 else N_AGREE) if spectral else task.n_init,
         max_iter=task.max_iter,
         levels=RELAXATION if spectral else (),
     )
+
+
+def _shaken(task: Task, likelihood: Likelihood, found: list[Found]) -> list[Found]:
+    """Go on from the best maximum where components are hard to tell apart."""
+    parameters, n_most = found[0].ascent.parameters, task.n_init - len(found)
+    if task.k < 3 or n_most < 1 or _certainty(likelihood, parameters) > CERTAIN:
+        return found
+    return shake(likelihood, found, task.climber, task.rng, n_most=n_most, max_iter=task.max_iter)
+
+
+def _certainty(likelihood: Likelihood, parameters: Parameters) -> float:
+    """Return the mean responsibility of the most likely component."""
+    largest = likelihood.over_groups(
+        parameters, lambda _, found: found.responsibilities.max(axis=0)
+    )
+    return float(largest.mean())
 
 
 def _inside(likelihood: Likelihood, space: Subspace) -> Likelihood:

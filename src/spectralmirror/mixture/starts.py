@@ -17,7 +17,7 @@ from spectralmirror.mixture.ascent import Ascent, Climber
 from spectralmirror.mixture.curvature import split_matrices
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 
-__all__ = ["Start", "grow", "random_profiles", "relaxed", "search"]
+__all__ = ["Found", "Start", "grow", "random_profiles", "relaxed", "search", "shake"]
 
 #: Penalties l2 / n while a start climbs, strong to weak; those below the user's own are left out.
 RELAXATION = (1.5e-4, 5e-5, 1.5e-5)
@@ -40,7 +40,8 @@ class Start:
     Attributes
     ----------
     kind : str
-        "grown", "random" or "given", and whether only "in the subspace".
+        "grown", "grown in the subspace", "random", "one replaced" (of the best so far by a random
+        component) or "given".
     objective : float
         The penalised log-likelihood that was reached (of the rows on which starts were compared).
     n_iter : int
@@ -83,6 +84,36 @@ def search(
         best = max(one.ascent.value for one in found)
         if sum(one.ascent.value > best - ALIKE for one in found) >= n_agree:
             break
+    return sorted(found, key=lambda one: -one.ascent.value)
+
+
+def shake(
+    likelihood: Likelihood,
+    found: list[Found],
+    climber: Climber,
+    rng: np.random.RandomState,
+    *,
+    n_most: int,
+    max_iter: int,
+) -> list[Found]:
+    """Replace one component of the best maximum by a random one, and climb again.
+
+    The lightest component first, until each was replaced once without any gain. A light one is
+    easily stuck in a maximum of its own, which starts that agree with each other all share.
+    """
+    found, best, n_in_vain = list(found), found[0].ascent, 0
+    for _ in range(n_most):
+        if n_in_vain == len(best.parameters):
+            break
+        c = int(np.argsort(best.parameters.weights)[n_in_vain])
+        profiles = best.parameters.profiles.copy()
+        profiles[c] = random_profiles(likelihood, 1, rng).profiles[0]
+        start = Parameters(profiles, best.parameters.logits)
+        ascent = relaxed(likelihood, start, climber, RELAXATION[1:], FINE, max_iter)
+        found.append(Found(ascent, Start("one replaced", ascent.value, ascent.n_iter)))
+        n_in_vain += 1
+        if ascent.value > best.value + ALIKE:
+            best, n_in_vain = ascent, 0
     return sorted(found, key=lambda one: -one.ascent.value)
 
 

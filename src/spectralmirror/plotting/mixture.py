@@ -19,6 +19,7 @@ KINDS = {
     "grown in the subspace": ("s", "#222222"),
     "grown": ("D", "#222222"),
     "random": ("o", "#8c8c8c"),
+    "one replaced": ("P", "#8c8c8c"),
     "given": ("^", "#8c8c8c"),
 }
 
