@@ -149,7 +149,7 @@ def test_summary():
     np.testing.assert_allclose(age["z"], age["estimate"] / age["standard_error"])
     half = 1.6448536269514722 * age["standard_error"]
     np.testing.assert_allclose(age["upper"] - age["estimate"], half)
-    weight = table.loc[(1, "weight")]
+    weight = table.loc[(1, "(weight)")]
     assert 0 < weight["lower"] < weight["estimate"] < weight["upper"] < 1
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         mixture.summary(level=95)

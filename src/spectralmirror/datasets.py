@@ -111,11 +111,11 @@ def make_linear_classifier_mixture(
     ((6, 3), [1, -1, 1, -1, -1, 1], [0, 0, 1, 1, 2, 2])
     """
     f = get_response(response)
-    _require_count(n_samples=n_samples, group_size=group_size)
+    require_count(n_samples=n_samples, group_size=group_size)
     n_samples, group_size = int(n_samples), int(group_size)
     rng = check_random_state(random_state)
     if profiles is None:
-        _require_count(n_features=n_features, n_components=n_components)
+        require_count(n_features=n_features, n_components=n_components)
         U = _draw_profiles(n_components, n_features, profile_norm, rng)
     else:
         U = check_array(profiles, dtype=np.float64, input_name="profiles")
@@ -137,7 +137,7 @@ def make_linear_classifier_mixture(
     return X, y, MixtureTruth(U, p, components, groups, f)
 
 
-def _require_count(**counts: int) -> None:
+def require_count(**counts: int) -> None:
     for name, value in counts.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")

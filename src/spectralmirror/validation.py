@@ -117,6 +117,8 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
         weight = weight / weight.max()
     if (weight % 1).any():  # not counts: their sum becomes the number of rows that they are worth
         weight = weight * (weight.sum() / (weight @ weight))
+        if np.ptp(weight[weight > 0]) <= 1e-12 * weight.max():
+            weight = np.sign(weight)  # all alike
     return weight.astype(dtype)
 
 
@@ -127,21 +129,32 @@ def check_groups(groups: Any, n: int, *, collapse: bool = True) -> NDArray[np.in
     """
     if groups is None:
         return None
-    if hasattr(groups, "isna") and np.any(groups.isna()):
-        raise ValueError("groups has missing values: give such rows a group of their own.")
+    missing = "groups has missing values: give such rows a group of their own."
     values = np.asarray(groups)
+    if hasattr(groups, "isna") and values.ndim == 1 and values.dtype.kind != "O":
+        if np.any(groups.isna()):
+            raise ValueError(missing)
+    if values.dtype.kind in "US" and isinstance(groups, list | tuple):
+        values = np.asarray(groups, dtype=object)  # 1 and "1" are not the same group
     if values.shape != (n,):
         raise ValueError(
             f"groups must hold one value for each of {n} rows, got shape {values.shape}."
         )
-    # NaN is not equal to itself, and None is told apart by what it is
-    if values.dtype.kind in "fOMm" and any(v is None or v != v for v in values):
-        raise ValueError("groups has missing values: give such rows a group of their own.")
+    if values.dtype.kind in "fOMm" and any(map(_is_missing, values)):
+        raise ValueError(missing)
     try:
         found, numbers = np.unique(values, return_inverse=True)
     except TypeError:
         raise ValueError("groups mixes values that cannot be compared: use one kind.") from None
     return None if collapse and len(found) == n else numbers.astype(np.int64)
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN or NaT, which are not equal to themselves, or pandas' NA, which is not anything."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
 
 
 def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:

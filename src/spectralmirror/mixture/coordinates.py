@@ -1,7 +1,7 @@
 """Working coordinates z = M [x - o, 1], in which every direction is alike.
 
-With Sigma = D L L' D, z holds W = L^-1 D^-1 (x - mu), and 1 for the intercept; without intercepts
-it is L^-1 D^-1 x. A profile u, in the units of x, is v = L' D u here, and its length in units of
+With Sigma = D L L' D, z holds W = L^-1 D^-1 (x - mu), and 1 for the intercept. Without intercepts
+it is L^-1 D^-1 x, with D L L' D = Sigma + mu mu', the second moment. A profile u, in the units of x, is v = L' D u here, and its length in units of
 the standard deviations is |D u|^2 = v' P v, P = (L' L)^-1.
 """
 
@@ -67,8 +67,8 @@ class Coordinates:
         """Coordinates of the whole space."""
         d = len(whitening.mean)
         factor = inverse = np.eye(d)
-        if whitening.cholesky is not None:
-            factor = whitening.cholesky
+        if whitening.cholesky is not None or not intercept:
+            factor = _factor(whitening, intercept=intercept)
             inverse = solve_triangular(factor, inverse, lower=True, check_finite=False)
         o = np.zeros(d) if origin is None else origin.astype(np.float64)
         linear, precision = inverse / whitening.scale, inverse @ inverse.T
@@ -111,3 +111,12 @@ class Coordinates:
             return v
         o = 0.0 if self.origin is None else coef @ self.origin.astype(np.float64)
         return np.column_stack([v, intercept + o - v @ self.matrix[:-1, -1]])
+
+
+def _factor(whitening: Whitening, *, intercept: bool) -> Matrix:
+    """Return L."""
+    L = np.eye(len(whitening.mean)) if whitening.cholesky is None else whitening.cholesky
+    if intercept:
+        return L
+    mean = whitening.mean / whitening.scale
+    return np.asarray(np.linalg.cholesky(L @ L.T + np.outer(mean, mean)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -19,8 +20,13 @@ from spectralmirror.kernels import far_origin
 from spectralmirror.mixture.ascent import climb
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.em import em
-from spectralmirror.mixture.features import given_subspace, spectral_subspace, whiten
-from spectralmirror.mixture.fitting import Fit, Subspace, Task, fit
+from spectralmirror.mixture.features import (
+    Features,
+    given_subspace,
+    spectral_subspace,
+    whiten,
+)
+from spectralmirror.mixture.fitting import Fit, Task, fit
 from spectralmirror.mixture.inference import covariance, in_units
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.links import LINKS
@@ -30,14 +36,15 @@ from spectralmirror.mixture.rowset import Rowset
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.subspace import SpectralMirror
 from spectralmirror.validation import check_groups, check_rows, named_columns
-from spectralmirror.whitening import Whitening
 
 __all__ = ["LinearClassifierMixture", "MixtureWarning"]
 
 #: "auto" tries at most so many components.
 MOST_COMPONENTS = 12
-#: Fits that are worse by the information criterion before "auto" gives up.
-PATIENCE = 1
+#: By how much BIC must fall for another component.
+MARGIN = 1e-3
+#: Given profiles start with entries no longer than this, in units of standard deviations.
+LONGEST_START = 50.0
 
 
 class MixtureWarning(UserWarning):
@@ -136,8 +143,12 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         are not normal.
     covariance_ : ndarray
         Covariance of (u_1, b_1, ..., u_k, b_k).
+    n_parameters_ : int
+        Number of free parameters, which the criteria count.
     bic_path_ : dict
-        With "auto": the BIC of every number of components that was tried.
+        The BIC of every number of components that was tried.
+    feature_mean_, feature_scale_ : ndarray of shape (n_features,)
+        Mean and standard deviation of the features.
     classes_ : ndarray of shape (2,)
         The labels that stand for -1 and +1.
     n_features_in_ : int
@@ -228,19 +239,25 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self : LinearClassifierMixture
             The fitted mixture.
         """
-        rows, self.classes_ = check_rows(self, X, y, sample_weight)
+        rows, classes = check_rows(self, X, y, sample_weight)
         numbers = check_groups(groups, len(rows))
+        given = _Given(rows, numbers, X, y, groups, sample_weight)
         with named_columns(self), small_matrices(rows.X.shape[1]):
             if self.n_components == "auto":
-                found, whitening = self._fit_auto(rows, numbers, X, y, groups, sample_weight)
+                found, features, path = self._fit_auto(given)
             else:
-                whitening, space, proper = self._look_at_features(
-                    rows, numbers, int(self.n_components), X, y, groups, sample_weight
-                )
-                found = self._fit_k(rows, numbers, int(self.n_components), whitening, space)
-                self._warn_of_features(proper)
-            fractions = rows.weight is not None and bool((rows.weight % 1).any())
-            self._set_attributes(found, whitening, robust=numbers is not None or fractions)
+                features = self._look_at_features(given, int(self.n_components))
+                found = self._fit_k(given, int(self.n_components), features)
+                path = {int(self.n_components): counted(found)["bic"]}
+            self._set_attributes(found, features)
+            self._set_errors(found, given)
+        self.classes_, self.bic_path_ = classes, path
+        problems = self._problems(found, features)
+        agreed = f"{self.n_agreed_} of {len(self.starts_)} starts reached the best maximum."
+        ended = ["Converged."] if self.converged_ else []
+        self.status_ = " ".join([*problems, *ended, agreed])
+        for problem in problems:
+            warnings.warn(problem, MixtureWarning, stacklevel=3)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -249,109 +266,84 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         tags.input_tags.sparse = True
         return tags
 
-    def _fit_auto(
-        self, rows: Rows, numbers: NDArray[np.int64] | None, *given: Any
-    ) -> tuple[Fit, Whitening]:
+    def _fit_auto(self, given: _Given) -> tuple[Fit, Features, dict[int, float]]:
         """Fit 1, 2, ... components, at least as many as the spectrum shows, and keep the best."""
         if not isinstance(self.init, str):
             raise ValueError("n_components='auto' needs init='spectral' or 'random', not profiles.")
-        self.bic_path_: dict[int, float] = {}
-        best: tuple[float, Fit, Whitening] | None = None
-        shown, proper = 1, True
-        for k in range(1, MOST_COMPONENTS + 1):
-            whitening, space, proper = self._look_at_features(rows, numbers, k, *given)
-            if k == 2 and space is not None:
-                counted_space = spectral_subspace(rows, numbers, None, self._rng())
-                shown = 1 if counted_space is None else len(counted_space[1].basis)
-            found = self._fit_k(rows, numbers, k, whitening, space)
-            self.bic_path_[k] = counted(found)["bic"]
-            if best is None or self.bic_path_[k] < best[0]:
-                best = self.bic_path_[k], found, whitening
-            elif k >= shown and k - len(best[1].ascent.parameters) >= PATIENCE:
+        features = self._look_at_features(given, 1)
+        best = self._fit_k(given, 1, features), features
+        path, shown = {1: counted(best[0])["bic"]}, 1
+        if self.subspace == "auto" and features.proper:
+            counting = spectral_subspace(given.rows, given.numbers, None, self._rng())
+            shown = 1 if counting is None or counting.space is None else len(counting.space.basis)
+        for k in range(2, MOST_COMPONENTS + 1):
+            features = self._look_at_features(given, k)
+            found = self._fit_k(given, k, features)
+            if found.n_dropped:
                 break
-        assert best is not None
-        self._warn_of_features(proper)
-        return best[1:]
+            path[k] = counted(found)["bic"]
+            if path[k] < path[len(best[0].ascent.parameters)] - MARGIN:
+                best = found, features
+            elif k >= shown:
+                break
+        return *best, path
 
     def _rng(self) -> np.random.RandomState:
         rng: np.random.RandomState = check_random_state(self.random_state)
         return rng
 
-    def _look_at_features(
-        self,
-        rows: Rows,
-        numbers: NDArray[np.int64] | None,
-        k: int,
-        X: Any,
-        y: Any,
-        groups: Any,
-        sample_weight: Any,
-    ) -> tuple[Whitening, Subspace | None, bool]:
-        """Return the whitening, the subspace, and whether the covariance has an inverse."""
-        d = rows.X.shape[1]
+    def _look_at_features(self, given: _Given, k: int) -> Features:
+        """Return mean and covariance of the features, and the subspace where there is one."""
+        rows, d = given.rows, given.rows.X.shape[1]
         if isinstance(self.subspace, str):
+            known = None
             if 1 < k < d:
-                known = spectral_subspace(rows, numbers, k, self._rng())
-                if known is not None:
-                    return *known, True
-            whitening, proper = whiten(rows)
-            return whitening, None, proper
-        whitening, proper = whiten(rows)
-        space = None
-        if self.subspace is not None:
-            space = given_subspace(self.subspace, X, y, groups, sample_weight, d)
-        return whitening, space, proper
+                known = spectral_subspace(rows, given.numbers, k, self._rng())
+            return whiten(rows) if known is None else known
+        features = whiten(rows)
+        if self.subspace is None:
+            return features
+        names = getattr(self, "feature_names_in_", None)
+        space = given_subspace(
+            self.subspace, given.X, given.y, given.groups, given.sample_weight, d, names
+        )
+        return replace(features, space=space)
 
-    def _fit_k(
-        self,
-        rows: Rows,
-        numbers: NDArray[np.int64] | None,
-        k: int,
-        whitening: Whitening,
-        space: Subspace | None,
-    ) -> Fit:
+    def _fit_k(self, given: _Given, k: int, features: Features) -> Fit:
+        rows, whitening = given.rows, features.whitening
         origin = far_origin(whitening.mean, whitening.scale, rows.X.dtype)
         coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
-        rowset, link = Rowset.of(rows, numbers), LINKS[self.response]
-        likelihood = Likelihood(rowset, link, coordinates, float(self.l2))
-        init: str | Parameters = "spectral"
-        if isinstance(self.init, str):
-            init = self.init
-        else:
-            profiles = check_array(self.init, dtype=np.float64, input_name="init")
-            if profiles.shape != (k, rows.X.shape[1]):
-                raise ValueError(
-                    f"init must hold {k} profiles of {rows.X.shape[1]} numbers, one a feature, "
-                    f"got an array of shape {profiles.shape}."
-                )
-            init = Parameters.equal(coordinates.seen(profiles, np.zeros(k)))
-        climber = em if self.solver == "em" else climb
+        rowset, link = Rowset.of(rows, given.numbers), LINKS[self.response]
         return fit(
             Task(
                 k,
-                likelihood,
-                space,
+                Likelihood(rowset, link, coordinates, float(self.l2)),
+                features.space,
                 self.refine,
-                init,
+                self._init(k, coordinates),
                 self.n_init,
                 self.max_iter,
                 self.tol,
-                climber,
+                em if self.solver == "em" else climb,
                 self._rng(),
             )
         )
 
-    def _warn_of_features(self, proper: bool) -> None:
-        if not proper:
-            warnings.warn(
-                "X has fewer rows than features, or columns that can be computed from others: "
-                f"only the penalty l2={self.l2} decides among many profiles that fit the labels "
-                "alike, and no subspace was looked for. More rows or fewer features would help.",
-                MixtureWarning,
-                stacklevel=4,
+    def _init(self, k: int, coordinates: Coordinates) -> str | Parameters:
+        if isinstance(self.init, str):
+            return self.init
+        d = coordinates.back.shape[1]
+        profiles = check_array(self.init, dtype=np.float64, input_name="init")
+        if profiles.shape != (k, d):
+            raise ValueError(
+                f"init must hold {k} profiles of {d} numbers, one a feature, "
+                f"got an array of shape {profiles.shape}."
             )
+        v = coordinates.seen(profiles, np.zeros(k))
+        length = np.abs(v).max(axis=1, keepdims=True)
+        return Parameters.equal(v / np.maximum(length / LONGEST_START, 1))
 
-    def _set_attributes(self, found: Fit, whitening: Whitening, *, robust: bool) -> None:
+    def _set_attributes(self, found: Fit, features: Features) -> None:
         parameters, likelihood = found.ascent.parameters, found.likelihood
         k = len(parameters)
         coef, intercept = likelihood.coordinates.in_units(parameters.profiles)
@@ -363,57 +355,81 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.weights_ = parameters.weights
         self.n_components_ = k
         self.objective_ = found.ascent.value
+        self.n_parameters_ = len(parameters.packed()) - 1
         counts = counted(found)
         self.log_likelihood_ = counts["log_likelihood"]
         self.aic_, self.bic_, self.icl_ = counts["aic"], counts["bic"], counts["icl"]
         self.assignment_entropy_, self.expected_accuracy_ = assignment(found)
+        self.converged_ = bool(found.ascent.converged)
         self.n_iter_, self.n_passes_ = max(found.ascent.n_iter, 1), found.ascent.n_passes
         self.starts_ = found.starts
         best = max(start.objective for start in found.starts)
         self.n_agreed_ = sum(start.objective > best - ALIKE for start in found.starts)
-        self.whitening_ = whitening
-        self._set_errors(found, robust=robust)
-        self._set_status(found)
+        self.feature_mean_, self.feature_scale_ = features.whitening.mean, features.whitening.scale
+        self._feature_root = features.root
 
-    def _set_errors(self, found: Fit, *, robust: bool) -> None:
-        k, d = self.coef_.shape
+    def _set_errors(self, found: Fit, given: _Given) -> None:
+        weight, (k, d) = given.rows.weight, self.coef_.shape
+        fractions = weight is not None and bool((weight % 1).any())
         self.covariance_ = np.full((k * (d + 1), k * (d + 1)), np.nan)
         of_weights = np.full((k, k), np.nan)
         if found.information is not None and self.response != "hard":
             parameters, likelihood = found.ascent.parameters, found.likelihood
-            theta = covariance(likelihood, parameters, found.information, robust=robust)
+            theta = covariance(
+                likelihood,
+                parameters,
+                found.information,
+                robust=given.numbers is not None or fractions,
+                counts=not fractions,
+            )
             self.covariance_, of_weights = in_units(likelihood, parameters, theta)
         errors = _root_of_diagonal(self.covariance_).reshape(k, d + 1)
         self.coef_standard_error_, self.intercept_standard_error_ = errors[:, :d], errors[:, d]
         self.weights_standard_error_ = _root_of_diagonal(of_weights)
 
-    def _set_status(self, found: Fit) -> None:
-        """Say what happened, and warn where something is to be done about it."""
-        problems = []
+    def _problems(self, found: Fit, features: Features) -> list[str]:
+        """Return what the user should know, and do about it."""
+        problems, k = [], self.n_components_
+        if not features.proper:
+            problems.append(
+                "X has too few rows for its features, or columns that can be computed from others: "
+                f"only the penalty l2={self.l2} decides among many profiles that fit the labels "
+                "alike. More rows or fewer features would help."
+            )
         if found.n_dropped:
             problems.append(
-                f"{found.n_dropped} of {found.n_dropped + self.n_components_} components were left "
-                "without a single row and dropped: the labels do not support so many. Use fewer, "
-                "or n_components='auto'."
+                f"{found.n_dropped} of {found.n_dropped + k} components were left without rows and "
+                "dropped: the labels do not support so many. Use fewer, or n_components='auto'."
             )
-        self.converged_ = bool(found.ascent.converged)
         if not self.converged_:
             problems.append(
-                f"The likelihood was still rising after max_iter={self.max_iter} steps: raise "
-                "max_iter, or l2."
+                f"The likelihood was still rising when the climb ended (max_iter={self.max_iter}): "
+                "raise max_iter, or l2."
             )
-        elif found.information is None and self.n_components_ > 1 and found.is_small:
+        elif found.is_blunt and k > 1:
             problems.append(
                 "The likelihood has no sharp maximum: some components are alike, or are not "
-                "determined by these rows, and have no standard errors. Use fewer components, or "
-                "n_components='auto'."
+                "determined by these rows, and there are no standard errors. Use fewer components, "
+                "or n_components='auto'."
             )
-        for problem in problems:
-            warnings.warn(problem, MixtureWarning, stacklevel=5)
-        agreed = f"{self.n_agreed_} of {len(self.starts_)} starts reached the best maximum."
-        self.status_ = " ".join(
-            [*problems, "Converged." if self.converged_ else "", agreed]
-        ).strip()
+        elif found.is_blunt:
+            problems.append(
+                "The likelihood has no sharp maximum: the classes can be separated, or rows are "
+                "too few, and there are no standard errors. Raise l2."
+            )
+        return problems
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What was passed to fit, as rows and as it is."""
+
+    rows: Rows
+    numbers: NDArray[np.int64] | None
+    X: Any
+    y: Any
+    groups: Any
+    sample_weight: Any
 
 
 def _root_of_diagonal(matrix: Matrix) -> Vector:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from spectralmirror.arrays import Matrix
 from spectralmirror.blocks import Rows
 from spectralmirror.engines import reduce
 from spectralmirror.mixture.fitting import Subspace
@@ -21,28 +24,58 @@ from spectralmirror.subspace import SpectralMirror
 from spectralmirror.validation import CollinearError, check_finite
 from spectralmirror.whitening import Whitening
 
-__all__ = ["given_subspace", "spectral_subspace", "whiten"]
+__all__ = ["Features", "given_subspace", "spectral_subspace", "whiten"]
 
 
-def whiten(rows: Rows) -> tuple[Whitening, bool]:
-    """Return mean and covariance, and whether the latter has an inverse.
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What is known of the features.
 
-    Where it has none, the features are only brought to unit variance.
+    Attributes
+    ----------
+    whitening : Whitening
+        Mean and covariance; only the variances where the covariance has no inverse.
+    root : ndarray of shape (d, d)
+        A matrix whose product with its transpose is the covariance.
+    proper : bool
+        Whether the covariance has an inverse.
+    space : Subspace or None
+        Where to look for starts.
     """
+
+    whitening: Whitening
+    root: Matrix
+    proper: bool
+    space: Subspace | None = None
+
+    @classmethod
+    def regular(cls, whitening: Whitening, space: Subspace | None = None) -> Features:
+        """Features whose covariance has an inverse."""
+        factor = whitening.cholesky
+        root = np.diag(whitening.scale) if factor is None else factor * whitening.scale[:, None]
+        return cls(whitening, root, True, space)
+
+
+def whiten(rows: Rows) -> Features:
+    """Sum mean and covariance."""
     moments = reduce(rows, FeatureMoments.of)
     check_finite(rows, moments.mean, np.diagonal(moments.scatter))
     try:
         if rows.n_present >= rows.X.shape[1] + 2:
-            return KnownFeatures().completed(moments), True
+            return Features.regular(KnownFeatures().completed(moments))
     except CollinearError:
         pass
     variances = np.diag(np.diagonal(moments.covariance))  # constant columns are still refused
-    return Whitening.of(moments.mean, variances, moments.dtype), False
+    whitening = Whitening.of(moments.mean, variances, moments.dtype)
+    scale = whitening.scale
+    eigenvalues, vectors = eigh(moments.covariance / scale / scale[:, None])
+    root = vectors * np.sqrt(np.maximum(eigenvalues, 0)) * scale[:, None]
+    return Features(whitening, root, proper=False)
 
 
 def spectral_subspace(
     rows: Rows, groups: NDArray[np.int64] | None, k: int | None, rng: np.random.RandomState
-) -> tuple[Whitening, Subspace] | None:
+) -> Features | None:
     """Return the subspace of the default SpectralMirror; None where features are collinear."""
     if rows.n_present < rows.X.shape[1] + 2:
         return None
@@ -53,11 +86,11 @@ def spectral_subspace(
         return None
     assert outcome.whitening is not None
     separation = outcome.separation if np.isfinite(outcome.separation) else 0.0
-    return outcome.whitening, Subspace(outcome.basis, separation)
+    return Features.regular(outcome.whitening, Subspace(outcome.basis, separation))
 
 
 def given_subspace(
-    subspace: Any, X: Any, y: Any, groups: Any, sample_weight: Any, d: int
+    subspace: Any, X: Any, y: Any, groups: Any, sample_weight: Any, d: int, names: Any
 ) -> Subspace:
     """Return the subspace of a SpectralMirror, fitted or not, or of an array of vectors."""
     if isinstance(subspace, SpectralMirror):
@@ -65,7 +98,11 @@ def given_subspace(
             check_is_fitted(subspace)
         except NotFittedError:
             subspace = clone(subspace).fit(X, y, groups=groups, sample_weight=sample_weight)
-        basis = subspace.components_
+        basis, theirs = subspace.components_, getattr(subspace, "feature_names_in_", None)
+        if names is not None and theirs is not None and list(names) != list(theirs):
+            raise ValueError(
+                "subspace was fitted to other feature names, or in another order, than X has."
+            )
     else:
         basis = check_array(subspace, dtype=np.float64, input_name="subspace")
     if basis.shape[1] != d or len(basis) > d:
@@ -74,6 +111,7 @@ def given_subspace(
             f"features: pass at most {d} vectors with one number for each feature."
         )
     length = np.maximum(np.abs(basis).max(axis=1, keepdims=True), 1e-300)
-    if np.linalg.matrix_rank(basis / length) < len(basis):
+    basis = basis / length
+    if np.linalg.matrix_rank(basis) < len(basis):
         raise ValueError("subspace has vectors that depend on each other: leave such out.")
     return Subspace(basis, np.inf)

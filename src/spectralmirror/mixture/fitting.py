@@ -35,6 +35,10 @@ CLEAR = 2.0
 N_AGREE = 3
 #: Where it is this clear who made the labels, maxima are few.
 CERTAIN = 0.9
+#: A component with an expected number of rows below this is dead.
+LEAST_SHARE = 0.5
+#: How often the last climb is taken up again where it did not end at a proper maximum.
+MOST_CLIMBS = 4
 #: So many of the best maxima inside the subspace are refined on the rows where starts compete.
 N_REFINED = 2
 
@@ -118,9 +122,9 @@ class Fit:
     n_dropped: int
 
     @property
-    def is_small(self) -> bool:
-        """Whether there are few enough parameters to form their information."""
-        return len(self.ascent.parameters.packed()) - 1 <= MOST_PARAMETERS
+    def is_blunt(self) -> bool:
+        """Whether the maximum is not a proper one."""
+        return self.information is None and _is_small(self.ascent)
 
 
 def fit(task: Task) -> Fit:
@@ -131,13 +135,20 @@ def fit(task: Task) -> Fit:
         found = _race(task, target, None)
     else:
         found = _race(task, _sample(task, target), task.subspace)
-    best = _heaviest_first(found[0].ascent)
-    best = task.climber(target, best.parameters, tol=task.tol, max_iter=task.max_iter)
-    best, n_dropped = _without_dead(task, target, best)
-    best, known = polish(target, _heaviest_first(best), task.rng)
-    if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
-        best, known = polish(target, _heaviest_first(best), task.rng)
-    return Fit(target, best, [one.start for one in found], known, n_dropped)
+    best, known, tol = found[0].ascent, None, task.tol
+    for _ in range(MOST_CLIMBS):
+        before = best.value
+        climbed = task.climber(target, best.parameters, tol=tol, max_iter=task.max_iter)
+        climbed = _without_dead(task, target, climbed)
+        best, known = polish(target, _heaviest_first(climbed), task.rng)
+        if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
+            best, known = polish(target, _heaviest_first(best), task.rng)
+        sharp = known is not None or not _is_small(best)
+        if not climbed.converged or (best.converged and (sharp or best.value - before < task.tol)):
+            break
+        tol /= 100  # a flat ridge, or a step that went too far: climb on, with more care
+    starts, n_dropped = [one.start for one in found], task.k - len(best.parameters)
+    return Fit(target, best, starts, known, n_dropped)
 
 
 def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
@@ -241,14 +252,18 @@ def _heaviest_first(ascent: Ascent) -> Ascent:
     return replace(ascent, parameters=ascent.parameters[order])
 
 
-def _without_dead(task: Task, likelihood: Likelihood, ascent: Ascent) -> tuple[Ascent, int]:
-    """Drop components that are left with less than one row, and climb again without them."""
-    n_dropped = 0
+def _is_small(ascent: Ascent) -> bool:
+    """Whether there are few enough parameters to form their information."""
+    return len(ascent.parameters.packed()) - 1 <= MOST_PARAMETERS
+
+
+def _without_dead(task: Task, likelihood: Likelihood, ascent: Ascent) -> Ascent:
+    """Drop components that are left without a row, and climb again without them."""
     while True:
-        alive = np.flatnonzero(ascent.parameters.weights * likelihood.rowset.total_weight >= 1)
+        rows = ascent.parameters.weights * likelihood.rowset.rows.total_weight
+        alive = np.flatnonzero(rows >= LEAST_SHARE)
         if len(alive) in (0, len(ascent.parameters)):
-            return ascent, n_dropped
-        n_dropped += len(ascent.parameters) - len(alive)
+            return ascent
         ascent = task.climber(
             likelihood, ascent.parameters[alive], tol=task.tol, max_iter=task.max_iter
         )

@@ -34,12 +34,14 @@ __all__ = [
 ]
 
 #: Second derivatives are summed over at most so many rows, and at least so many a parameter.
-MOST_ROWS, ROWS_A_PARAMETER = 100_000, 50
+MOST_ROWS, ROWS_A_PARAMETER = 250_000, 50
 #: Above so many parameters they are not formed.
 MOST_PARAMETERS = 3_000
-#: Newton steps end when one promises to gain less than this.
+#: Newton steps end when one promises to gain less than this, which is 1e-5 standard errors.
 EXACT = 1e-11
-MOST_STEPS = 12
+#: With less than this left to gain, which is 1 % of a standard error, a climb has converged.
+SETTLED = 1e-4
+MOST_STEPS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,54 +97,82 @@ def polish(
     """Make Newton steps until they gain nothing; return the information there.
 
     One information matrix serves for as long as every step promises far less than the one before.
-    In the end it is summed anew where there was a step, and there are not very many rows.
+    The climb counts as converged only if the steps end where nothing is left to gain.
     """
+    if not ascent.converged:
+        return ascent, None
     best, found = ascent, information(likelihood, ascent.parameters, rng)
-    n_passes, k, promised, stepped = ascent.n_passes + 2, len(ascent.parameters), np.inf, False
     value, gradient = likelihood.evaluate(best.parameters)
+    best = replace(best, value=value, n_passes=best.n_passes + 2)
+    if found is None or found.share < 1:  # that of a sample is too rough for steps
+        return best, found
+    promised, stepped, gain = np.inf, False, np.inf
     for _ in range(MOST_STEPS):
-        if found is None:
-            break
         step = found.solve(gradient[:-1])
         gain = float(step @ gradient[:-1]) / 2
         if gain < EXACT:
-            if stepped and likelihood.rowset.n_present <= MOST_ROWS:
-                found, n_passes = information(likelihood, best.parameters, rng), n_passes + 1
-            return replace(best, value=value, n_passes=n_passes, converged=True), found
-        if gain > promised / 10:
-            found, n_passes = information(likelihood, best.parameters, rng), n_passes + 1
-            promised, stepped = np.inf, False
-            continue
-        promised = gain
-        theta = best.parameters.packed()
-        theta[:-1] += step
-        trial = Parameters.unpacked(theta, k)
-        reached, uphill = likelihood.evaluate(trial)
-        n_passes += 1
-        if not reached >= value - 1e-9 * abs(value):
             break
-        best = replace(best, parameters=trial, n_iter=best.n_iter + 1)
-        value, gradient, stepped = reached, uphill, True
-    return replace(best, value=value, n_passes=n_passes), found
+        trial = None
+        if gain < promised / 10:
+            trial = _uphill(likelihood, best, step)
+        if trial is not None:
+            best, gradient = trial
+            promised, stepped = gain, True
+        elif not stepped:
+            break
+        else:
+            found = information(likelihood, best.parameters, rng)
+            best = replace(best, n_passes=best.n_passes + 1)
+            promised, stepped = np.inf, False
+            if found is None:
+                return best, None
+    if stepped:
+        found = information(likelihood, best.parameters, rng)
+    return replace(best, converged=gain < SETTLED), found
+
+
+def _uphill(likelihood: Likelihood, best: Ascent, step: Vector) -> tuple[Ascent, Vector] | None:
+    """Go along a Newton step, or a part of it; return the gradient there too, None if in vain."""
+    noise = 10 * float(np.finfo(likelihood.rowset.rows.X.dtype).eps) * abs(best.value)
+    for size in (1.0, 0.5, 0.1, 0.01):
+        theta = best.parameters.packed()
+        theta[:-1] += size * step
+        trial = Parameters.unpacked(theta, len(best.parameters))
+        value, gradient = likelihood.evaluate(trial)
+        best = replace(best, n_passes=best.n_passes + 1)
+        if value >= best.value - noise:
+            return replace(best, parameters=trial, value=value, n_iter=best.n_iter + 1), gradient
+    return None
 
 
 def covariance(
-    likelihood: Likelihood, parameters: Parameters, found: Information, *, robust: bool
+    likelihood: Likelihood,
+    parameters: Parameters,
+    found: Information,
+    *,
+    robust: bool,
+    counts: bool = False,
 ) -> Matrix:
-    """Return the covariance of theta-hat without its last logit."""
+    """Return the covariance of theta-hat without its last logit.
+
+    Weights that are counts stand for so many groups, and others for one that matters more.
+    """
     inverse = found.solve(np.eye(len(found.matrix)))
     if not robust:
         return inverse
     part = likelihood.on(found.rowset)
-    meat = score_products(part, parameters)[:-1, :-1] / found.share
+    meat = score_products(part, parameters, counts=counts)[:-1, :-1] / found.share
     return np.asarray(inverse @ meat @ inverse)
 
 
-def score_products(likelihood: Likelihood, parameters: Parameters) -> Matrix:
-    """Return K = sum_G w_G^2 s_G s_G', s_G the gradient of log P(labels of G) by theta."""
+def score_products(
+    likelihood: Likelihood, parameters: Parameters, *, counts: bool = False
+) -> Matrix:
+    """Return K = sum_G w_G^2 s_G s_G' (w_G for counts), s_G the gradient of log P by theta."""
     k, M = len(parameters), likelihood.coordinates.of_rows
     sums = reduce(
-        likelihood.rowset, partial(_score_products, likelihood=likelihood, parameters=parameters)
+        likelihood.rowset,
+        partial(_score_products, likelihood=likelihood, parameters=parameters, counts=counts),
     )
     whole = np.zeros((k * len(M) + k, len(sums)))
     for c in range(k):
@@ -151,7 +181,9 @@ def score_products(likelihood: Likelihood, parameters: Parameters) -> Matrix:
     return np.asarray(whole @ sums @ whole.T)
 
 
-def _score_products(block: Block, likelihood: Likelihood, parameters: Parameters) -> Matrix:
+def _score_products(
+    block: Block, likelihood: Likelihood, parameters: Parameters, counts: bool
+) -> Matrix:
     posterior = likelihood.posterior(block, parameters)
     r, (w, shares) = posterior.responsibilities, block.shares
     g = block.of_rows(r) * posterior.slopes * block.y
@@ -164,7 +196,7 @@ def _score_products(block: Block, likelihood: Likelihood, parameters: Parameters
         parts = [np.add.reduceat(part, block.starts, axis=0) for part in parts]
     scores = np.column_stack([*parts, (r - parameters.weights[:, None]).T])
     if w is not None:
-        scores *= w[:, None]
+        scores *= np.sqrt(w)[:, None] if counts else w[:, None]
     return np.asarray(scores.T @ scores)
 
 

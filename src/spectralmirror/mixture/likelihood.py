@@ -30,7 +30,7 @@ __all__ = ["Likelihood", "Parameters", "Posterior"]
 #: Below this many profiles, one product of a matrix and a vector each is faster than BLAS's
 #: product of matrices.
 FEW = 4
-#: The logistic f is not evaluated below f(-FURTHEST), where it would underflow.
+#: The logistic f itself is not evaluated at -FURTHEST or below, where it would underflow.
 FURTHEST = 600.0
 
 
@@ -159,9 +159,9 @@ class Likelihood:
         """Return the responsibilities of the components for a block."""
         t = self.scores(block.X, parameters.profiles)
         t *= block.y
-        if self.link.name == "logistic" and block.starts is None:
+        easy = self.link.name == "logistic" and block.starts is None
+        if easy and t.min(initial=0) > -FURTHEST:
             # the same as below without logarithms, which take most of the time
-            np.maximum(t, -FURTHEST, out=t)
             f = expit(t)
             joint = f * parameters.weights[:, None]
             total = joint.sum(axis=0)

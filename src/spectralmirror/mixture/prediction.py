@@ -11,12 +11,15 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.blocks import Rows
+from spectralmirror.datasets import require_count
+from spectralmirror.engines import collect
+from spectralmirror.kernels import far_origin, shifted
 from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.report import criteria
 from spectralmirror.mixture.summary import summarise
 from spectralmirror.responses import RESPONSES
 from spectralmirror.validation import FLOATS, check_groups
-from spectralmirror.whitening import Whitening
 
 __all__ = ["MixturePrediction"]
 
@@ -30,9 +33,11 @@ class MixturePrediction:
     sharpness_: Vector
     classes_: NDArray[Any]
     n_components_: int
-    whitening_: Whitening
+    n_parameters_: int
+    feature_mean_: Vector
+    feature_scale_: Vector
+    _feature_root: Matrix
     response: str
-    fit_intercept: bool
 
     def predict_proba(self, X: Any, component_weights: ArrayLike | None = None) -> Matrix:
         """Return P(y | x) = sum_l p_l f(<u_l, x> + b_l) for both labels.
@@ -228,11 +233,11 @@ class MixturePrediction:
         components : ndarray of shape (n_samples,)
             Which classifier made each.
         """
-        check_is_fitted(self)
-        rng, whitening = check_random_state(random_state), self.whitening_
-        W = rng.standard_normal((n_samples, len(whitening.mean)))
-        W = W if whitening.cholesky is None else W @ whitening.cholesky.T
-        X = whitening.mean + W * whitening.scale
+        check_is_fitted(self, "coef_")
+        require_count(n_samples=n_samples)
+        rng = check_random_state(random_state)
+        W = rng.standard_normal((n_samples, len(self.feature_mean_)))
+        X = self.feature_mean_ + W @ self._feature_root.T
         components = rng.choice(self.n_components_, size=n_samples, p=self.weights_)
         chosen = np.eye(self.n_components_)[components]
         positive = rng.uniform(size=n_samples) < self._proba(self._t(X), chosen)[:, 1]
@@ -253,17 +258,25 @@ class MixturePrediction:
         str or DataFrame
             A line for each feature, intercept and weight of each component.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         return summarise(self, level, as_frame=as_frame)
 
     def _scores(self, X: Any) -> Matrix:
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         return self._t(validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False))
 
     def _t(self, X: Any) -> Matrix:
-        """Return <u_l, x> + b_l, as f takes it."""
-        profiles = (self.coef_ * self.sharpness_[:, None]).T.astype(X.dtype)
-        return np.asarray(X @ profiles, dtype=np.float64) + self.intercept_ * self.sharpness_
+        """Return <u_l, x> + b_l, as f takes it: <u_l, x - o> where features are far from 0."""
+        profiles, t = self.coef_ * self.sharpness_[:, None], self.intercept_ * self.sharpness_
+        origin = far_origin(self.feature_mean_, self.feature_scale_, X.dtype)
+        if origin is not None:
+            t = t + profiles @ origin.astype(np.float64)
+        single = profiles.T.astype(X.dtype)
+
+        def of(block: Rows) -> Matrix:
+            return np.asarray(shifted(block.X, origin) @ single, dtype=np.float64) + t
+
+        return collect(Rows(X, np.empty(X.shape[0])), of)
 
     def _proba(self, t: Matrix, p: Matrix) -> Matrix:
         f = RESPONSES[LINKS[self.response].name].f
@@ -313,7 +326,5 @@ class MixturePrediction:
         joint, _ = self._joint(X, y, groups)
         total = logsumexp(joint, axis=1)
         r = np.exp(joint - total[:, None])
-        k, d = self.coef_.shape
-        n_parameters = k * (d + self.fit_intercept) + k - 1
         entropy = -float(xlogy(r, r).sum())
-        return criteria(float(total.sum()), entropy, n_parameters, len(column_or_1d(y)))
+        return criteria(float(total.sum()), entropy, self.n_parameters_, len(column_or_1d(y)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,9 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 __all__ = ["summarise"]
+
+#: In brackets, so that no feature is mistaken for them.
+WEIGHT, INTERCEPT = "(weight)", "(intercept)"
 
 
 class Line(NamedTuple):
@@ -25,7 +29,7 @@ class Line(NamedTuple):
 
 def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
     """Return the table as text, or as a DataFrame."""
-    if not 0 < level < 1:
+    if not isinstance(level, Real) or not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
     lines = table(mixture, level)
     if not as_frame:
@@ -53,11 +57,11 @@ def table(mixture: Any, level: float) -> list[Line]:
         if 0 < p < 1:
             spread = q * error / (p * (1 - p))
             lower, upper = float(expit(logit(p) - spread)), float(expit(logit(p) + spread))
-        lines.append(Line(c, "weight", p, error, np.nan, lower, upper))
+        lines.append(Line(c, WEIGHT, p, error, np.nan, lower, upper))
         terms = list(zip(names, mixture.coef_[c], mixture.coef_standard_error_[c], strict=True))
         if mixture.fit_intercept:
             intercept = mixture.intercept_[c], mixture.intercept_standard_error_[c]
-            terms.insert(0, ("intercept", *intercept))
+            terms.insert(0, (INTERCEPT, *intercept))
         for name, estimate, error in terms:
             z = estimate / error if error > 0 else np.nan
             ends = estimate - q * error, estimate + q * error
@@ -82,7 +86,7 @@ def text(mixture: Any, lines: list[Line], level: float) -> str:
         mixture.status_,
     ]
     for line in lines:
-        if line.term == "weight":
+        if line.term == WEIGHT:
             parts += ["", f"Component {line.component}", head, rule]
         parts.append(
             f"{line.term:<{width}}  {_number(line.estimate)}  {_number(line.standard_error)}  "

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
+from spectralmirror.datasets import require_count
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below
@@ -48,8 +49,11 @@ def plot_profiles(
     matplotlib Axes
         What was drawn on.
     """
-    check_is_fitted(mixture)
-    scale, k = mixture.whitening_.scale, mixture.n_components_
+    check_is_fitted(mixture, "coef_")
+    require_count(max_features=max_features)
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+    scale, k = mixture.feature_scale_, mixture.n_components_
     profiles, errors = mixture.coef_ * scale, mixture.coef_standard_error_ * scale
     chosen = np.argsort(-np.abs(profiles).max(axis=0), kind="stable")[:max_features]
     names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(len(scale))])
@@ -146,7 +150,7 @@ def plot_starts(mixture: LinearClassifierMixture, ax: Any = None) -> Any:
     matplotlib Axes
         What was drawn on.
     """
-    check_is_fitted(mixture)
+    check_is_fitted(mixture, "coef_")
     ax = axes_of(ax, 1)[0]
     best = max(start.objective for start in mixture.starts_)
     gaps = np.array([best - start.objective for start in mixture.starts_])
