@@ -78,7 +78,7 @@ def objective(X, y, groups, coef, weights) -> float:
     if groups is not None:
         log_f = np.add.reduceat(log_f, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0)
     total = logsumexp(log_f + np.log(weights), axis=1).sum()
-    return float(total - L2 / 2 * np.square(coef * X.std(axis=0, ddof=1)).sum())
+    return float(total - L2 / 2 * np.square(coef * X.std(axis=0)).sum())
 
 
 def fitted(X, y, groups, k: int, **options):

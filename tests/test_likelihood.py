@@ -16,8 +16,8 @@ from spectralmirror.mixture.em import em, em_step
 from spectralmirror.mixture.inference import score_products
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.links import LINKS
-from spectralmirror.mixture.rowset import Rowset
 from spectralmirror.responses import RESPONSES
+from spectralmirror.rowset import Rowset
 from spectralmirror.whitening import Whitening
 
 D, K = 3, 2
@@ -242,7 +242,7 @@ def test_em_and_lbfgs_climb_the_same_hill(kind):
 
 def test_a_sample_keeps_groups_whole():
     likelihood, _, groups = problem(grouped=True, n=400)
-    sample = likelihood.rowset.sample(100, np.random.RandomState(0))
+    sample = likelihood.rowset.sample(100, 5, np.random.RandomState(0))
     assert 95 <= sample.n_present <= 110
     kept = {tuple(row) for row in sample.rows.X}
     for g in np.unique(groups):

@@ -26,7 +26,7 @@ def objective(theta, X, y, groups, l2):
     sums = np.zeros((groups.max() + 1, 2))
     np.add.at(sums, groups, log_f)
     total = logsumexp(sums + a - logsumexp(a), axis=1).sum()
-    return total - l2 / 2 * np.square(A[:, :-1] * X.std(axis=0, ddof=1)).sum()
+    return total - l2 / 2 * np.square(A[:, :-1] * X.std(axis=0)).sum()
 
 
 def numerical_hessian(function, x, step=1e-3):

@@ -131,4 +131,4 @@ def test_hard_labels_have_no_bars():
     model = LinearClassifierMixture(2, response="hard", random_state=0).fit(X, y)
     ax = plot_profiles(model)
     assert not ax.containers[0].has_xerr
-    assert "unit profile" in ax.get_xlabel()
+    assert "unit length" in ax.get_xlabel()

@@ -9,7 +9,7 @@ from scipy import sparse
 from spectralmirror import FeatureMoments, SpectralMirror, WeakSignalWarning
 from spectralmirror.blocks import Rows
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.groups import GroupedRows, PairMoments
+from spectralmirror.groups import PairMoments, grouped
 from spectralmirror.metrics import principal_angles, subspace_error
 from spectralmirror.polynomial import Polynomial
 from spectralmirror.scores import Frame, leave_one_out, lengths_and_scores
@@ -112,7 +112,7 @@ def test_pairs_are_pairs(origin):
     weight = rng.integers(0, 3, n).astype(float)
     frame = Frame(Rows(X, y, weight), Whitening.known(mean, np.eye(3)), np.full(n, 1.5))
     step = mean if origin is None else mean - origin
-    blocks = GroupedRows.of(frame, groups).blocks()
+    blocks = grouped(frame, groups).blocks()
     parts = [PairMoments.of(block, origin, step) for block in blocks]
     found = sum(parts[1:], parts[0])
     D = 1.5 * (y * weight)[:, None] * (X - mean)

@@ -6,18 +6,17 @@ rank k, positive, and without any mirror.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
-from spectralmirror.blocks import BLOCK_BYTES
+from spectralmirror.arrays import AnyArray, Matrix, Vector
+from spectralmirror.rowset import Block, Rowset
 from spectralmirror.scores import Frame
 
-__all__ = ["GroupedRows", "PairMoments", "share_in_company"]
+__all__ = ["PairMoments", "grouped", "share_in_company"]
 
 
 def share_in_company(groups: NDArray[np.int64]) -> float:
@@ -25,60 +24,10 @@ def share_in_company(groups: NDArray[np.int64]) -> float:
     return float(np.mean(np.bincount(groups)[groups] > 1))
 
 
-@dataclass(frozen=True, eq=False)
-class GroupBlock:
-    """Rows of whole groups, one group after the other.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix
-        Features.
-    labels : ndarray of shape (n,)
-        Label times scale.
-    weight : ndarray of shape (n,)
-        How often each row counts.
-    starts : ndarray of shape (n_groups,)
-        Where each group begins.
-    """
-
-    X: Features
-    labels: Vector
-    weight: Vector
-    starts: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class GroupedRows:
-    """Rows in the order of their groups, read in blocks of whole groups."""
-
-    frame: Frame
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, frame: Frame, groups: NDArray[np.int64]) -> GroupedRows:
-        """Sort the rows that are present by group."""
-        weight = frame.rows.weight
-        order = np.argsort(groups, kind="stable")
-        order = order if weight is None else order[weight[order] > 0]
-        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-        return cls(frame, order, starts)
-
-    def blocks(self) -> Iterator[GroupBlock]:
-        """Yield whole groups, about as many rows at a time as other sources do."""
-        rows, d = self.frame.rows, self.frame.rows.X.shape[1]
-        size = max(BLOCK_BYTES // (d * rows.X.dtype.itemsize), d)
-        ends = np.append(self.starts[1:], len(self.order))
-        first = 0
-        while first < len(self.starts):
-            last = int(np.searchsorted(ends, self.starts[first] + size, side="right"))
-            last = max(last, first + 1)
-            a, b = self.starts[first], ends[last - 1]
-            index = self.order[a:b]
-            weight = np.ones(len(index)) if rows.weight is None else rows.weight[index]
-            labels = (rows.y * self.frame.scale)[index]
-            yield GroupBlock(rows.X[index], labels, weight, self.starts[first:last] - a)
-            first = last
+def grouped(frame: Frame, groups: NDArray[np.int64]) -> Rowset:
+    """Return the rows in blocks of whole groups, with label times scale for y."""
+    labels = (frame.rows.y * frame.scale).astype(frame.rows.X.dtype)
+    return Rowset.of(replace(frame.rows, y=labels), groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +48,17 @@ class PairMoments:
     products: Matrix
 
     @classmethod
-    def of(cls, block: GroupBlock, origin: AnyArray | None, step: Vector) -> PairMoments:
+    def of(cls, block: Block, origin: AnyArray | None, step: Vector) -> PairMoments:
         """Sum the pairs of one block."""
+        weight = np.ones(len(block.y)) if block.weight is None else block.weight
         X = block.X.toarray() if sparse.issparse(block.X) else block.X
-        D = X if origin is None else X - origin
-        signed = (block.labels * block.weight)[:, None].astype(X.dtype)
-        D = (D - step.astype(X.dtype)) * signed
-        sums = np.add.reduceat(D, block.starts, axis=0)
+        D = X - (np.zeros(1, X.dtype) if origin is None else origin)
+        D -= step.astype(X.dtype)
+        D *= (block.y * weight)[:, None].astype(X.dtype)
+        sums = block.sums(D.T).T
         products = (sums.T @ sums).astype(np.float64) - D.T @ D
-        squares = block.weight.astype(np.float64) ** 2
-        by_group = np.add.reduceat(squares, block.starts)
+        squares = weight**2
+        by_group = block.sums(squares)
         return cls(float((by_group**2).sum() - (squares**2).sum()), products)
 
     def __add__(self, other: PairMoments) -> PairMoments:

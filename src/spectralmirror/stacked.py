@@ -24,7 +24,7 @@ from scipy.stats import chi2
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import BLOCK_BYTES, Rows
 from spectralmirror.engines import reduce
-from spectralmirror.groups import GroupedRows, PairMoments, share_in_company
+from spectralmirror.groups import PairMoments, grouped, share_in_company
 from spectralmirror.mirror import label_cross
 from spectralmirror.moments import LabelledMoments
 from spectralmirror.noise import flipped_pairs, flipped_slices, noise_edge
@@ -268,7 +268,7 @@ def from_pairs(
 ) -> tuple[Matrix, Spectrum, float]:
     """Return the leading eigenvectors of the cross moment within groups, in noise of unit size."""
     pairs = reduce(
-        GroupedRows.of(frame, groups),
+        grouped(frame, groups),
         partial(PairMoments.of, origin=frame.origin, step=frame.step()),
     )
     C = frame.whitening.whiten_matrix(pairs.cross()) / np.sqrt(len(frame.whitening.mean))

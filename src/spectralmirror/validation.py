@@ -131,9 +131,9 @@ def check_groups(groups: Any, n: int, *, collapse: bool = True) -> NDArray[np.in
         return None
     missing = "groups has missing values: give such rows a group of their own."
     values = np.asarray(groups)
-    if hasattr(groups, "isna") and values.ndim == 1 and values.dtype.kind != "O":
-        if np.any(groups.isna()):
-            raise ValueError(missing)
+    known = hasattr(groups, "isna") and values.ndim == 1 and values.dtype.kind != "O"
+    if known and np.any(groups.isna()):
+        raise ValueError(missing)
     if values.dtype.kind in "US" and isinstance(groups, list | tuple):
         values = np.asarray(groups, dtype=object)  # 1 and "1" are not the same group
     if values.shape != (n,):

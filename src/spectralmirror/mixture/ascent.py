@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.mixture.curvature import coupling
@@ -66,17 +66,23 @@ def climb(likelihood: Likelihood, start: Parameters, *, tol: float, max_iter: in
         value, gradient = likelihood.evaluate(Parameters.unpacked(theta + scaled(phi, root), k))
         return -value, -scaled(gradient, root.T)
 
-    first, _ = likelihood.evaluate(start)
+    values: list[float] = []
+
+    def stop(intermediate_result: OptimizeResult) -> None:
+        values.append(intermediate_result.fun)
+        if len(values) > 1 and values[-2] - values[-1] < tol:
+            raise StopIteration
+
     found = minimize(
         objective,
         np.zeros_like(theta),
         jac=True,
         method="L-BFGS-B",
-        # the tolerance of SciPy is relative to the value
+        callback=stop,  # the tolerance of SciPy is relative to the value
         options={
             "maxiter": max_iter,
             "maxfun": 3 * max_iter,
-            "ftol": tol / max(abs(first), 1),
+            "ftol": 0.0,
             "gtol": 0.0,
             "maxcor": MEMORY,
         },

@@ -1,8 +1,9 @@
 """Working coordinates z = M [x - o, 1], in which every direction is alike.
 
 With Sigma = D L L' D, z holds W = L^-1 D^-1 (x - mu), and 1 for the intercept. Without intercepts
-it is L^-1 D^-1 x, with D L L' D = Sigma + mu mu', the second moment. A profile u, in the units of x, is v = L' D u here, and its length in units of
-the standard deviations is |D u|^2 = v' P v, P = (L' L)^-1.
+it is L^-1 D^-1 x, with D L L' D = Sigma + mu mu', the second moment. A profile u, in the units of
+x, is v = L' D u here, and its length in units of the standard deviations (which are divided by n)
+is |D u|^2 = v' P v, P = (L' L)^-1.
 """
 
 from __future__ import annotations

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy import sparse
 
 from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.engines import reduce
-from spectralmirror.kernels import shifted, weighted_sums
+from spectralmirror.kernels import weighted_sums
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
-from spectralmirror.mixture.rowset import Block
+from spectralmirror.rowset import Block
 
 __all__ = ["Curvature", "coupling", "curvature", "split_matrices"]
 
@@ -131,9 +130,7 @@ def _curvature(
     if shares is not None:
         g, h = g * shares, h * shares
     weighted = r if w is None else r * w
-    X = shifted(block.X, likelihood.coordinates.shift)
-    X = X.toarray() if sparse.issparse(X) else X
-    Z = np.column_stack([X, np.ones(len(X), dtype=X.dtype)])
+    Z = block.with_ones(likelihood.coordinates.shift)
     sums = _of_rows if block.starts is None else _of_groups
     return sums(Z, block, r, weighted, g * block.y, h, products)
 

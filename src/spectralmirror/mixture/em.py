@@ -13,15 +13,14 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.engines import reduce
-from spectralmirror.kernels import shifted, weighted_sums
+from spectralmirror.kernels import weighted_sums
 from spectralmirror.mixture.ascent import Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
-from spectralmirror.mixture.rowset import Block
+from spectralmirror.rowset import Block
 
 __all__ = ["em", "em_step"]
 
@@ -144,10 +143,8 @@ def _expectation(
     rows = block.of_rows(r) if shares is None else block.of_rows(r) * shares
     t = likelihood.scores(block.X, profiles) * block.y
     log_f = link.log_f(t)
-    slopes = link.slope(t, log_f)
-    X = shifted(block.X, likelihood.coordinates.shift)
-    X = X.toarray() if sparse.issparse(X) else X
-    Z = np.column_stack([X, np.ones(len(X), dtype=X.dtype)])
+    slopes = link.slope(t)
+    Z = block.with_ones(likelihood.coordinates.shift)
     none = np.empty((0, len(Z)), dtype=Z.dtype)
     information = -rows * link.curvature(t, slopes)
     hessians = [weighted_sums(Z, q.astype(Z.dtype), none, None)[1] for q in information]

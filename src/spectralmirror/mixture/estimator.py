@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import Rows
-from spectralmirror.engines import small_matrices
+from spectralmirror.engines import one_blas_thread
 from spectralmirror.kernels import far_origin
 from spectralmirror.mixture.ascent import climb
 from spectralmirror.mixture.coordinates import Coordinates
@@ -32,8 +32,8 @@ from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.prediction import MixturePrediction
 from spectralmirror.mixture.report import assignment, counted
-from spectralmirror.mixture.rowset import Rowset
 from spectralmirror.mixture.starts import ALIKE
+from spectralmirror.rowset import Rowset
 from spectralmirror.subspace import SpectralMirror
 from spectralmirror.validation import check_groups, check_rows, named_columns
 
@@ -88,9 +88,10 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         relaxed step by step, until the best maximum was reached three times. Where components
         are hard to tell apart, it then replaces one at a time by a random one, for as long as
         that helps. "random" takes `n_init` plain random starts. An array holds the profiles of
-        the only start, with equal weights.
+        the only start, with equal weights and no intercepts.
     n_init : int, default=24
-        The number of starts; with "spectral" the most of them.
+        The number of starts; with "spectral" the most of them, a third of which are not
+        replacements.
     solver : {"lbfgs", "em"}, default="lbfgs"
         "em" is expectation and maximisation, with exact M steps: it never goes downhill, and is
         slow. Both maximise the same likelihood.
@@ -139,10 +140,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         How many of them reached the best maximum, to within 0.5.
     coef_standard_error_, intercept_standard_error_, weights_standard_error_ : ndarray
         Standard errors, from the observed information; robust to any dependence inside groups
-        where there are groups, or weights that are no counts. NaN for "hard" labels, whose errors
-        are not normal.
-    covariance_ : ndarray
-        Covariance of (u_1, b_1, ..., u_k, b_k).
+        where there are groups, or weights that are no counts; with ``refine=False`` as if the
+        subspace were known. NaN for "hard" labels, whose errors are not normal, for more than
+        3,000 parameters, and where the likelihood has no sharp maximum.
+    covariance_ : ndarray or None
+        Covariance of (u_1, b_1, ..., u_k, b_k); None where there are no standard errors.
     n_parameters_ : int
         Number of free parameters, which the criteria count.
     bic_path_ : dict
@@ -242,7 +244,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         rows, classes = check_rows(self, X, y, sample_weight)
         numbers = check_groups(groups, len(rows))
         given = _Given(rows, numbers, X, y, groups, sample_weight)
-        with named_columns(self), small_matrices(rows.X.shape[1]):
+        # BLAS on several threads would not give the same last bits as on one
+        with named_columns(self), one_blas_thread():
             if self.n_components == "auto":
                 found, features, path = self._fit_auto(given)
             else:
@@ -304,9 +307,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         if self.subspace is None:
             return features
         names = getattr(self, "feature_names_in_", None)
-        space = given_subspace(
-            self.subspace, given.X, given.y, given.groups, given.sample_weight, d, names
-        )
+        space = given_subspace(self.subspace, given, d, names, self._rng())
         return replace(features, space=space)
 
     def _fit_k(self, given: _Given, k: int, features: Features) -> Fit:
@@ -371,8 +372,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     def _set_errors(self, found: Fit, given: _Given) -> None:
         weight, (k, d) = given.rows.weight, self.coef_.shape
         fractions = weight is not None and bool((weight % 1).any())
-        self.covariance_ = np.full((k * (d + 1), k * (d + 1)), np.nan)
-        of_weights = np.full((k, k), np.nan)
+        self.covariance_ = None
+        errors, of_weights = np.full((k, d + 1), np.nan), np.full(k, np.nan)
         if found.information is not None and self.response != "hard":
             parameters, likelihood = found.ascent.parameters, found.likelihood
             theta = covariance(
@@ -382,10 +383,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
                 robust=given.numbers is not None or fractions,
                 counts=not fractions,
             )
-            self.covariance_, of_weights = in_units(likelihood, parameters, theta)
-        errors = _root_of_diagonal(self.covariance_).reshape(k, d + 1)
+            self.covariance_, covariance_of_weights = in_units(likelihood, parameters, theta)
+            errors = _root_of_diagonal(self.covariance_).reshape(k, d + 1)
+            of_weights = _root_of_diagonal(covariance_of_weights)
         self.coef_standard_error_, self.intercept_standard_error_ = errors[:, :d], errors[:, d]
-        self.weights_standard_error_ = _root_of_diagonal(of_weights)
+        self.weights_standard_error_ = of_weights
 
     def _problems(self, found: Fit, features: Features) -> list[str]:
         """Return what the user should know, and do about it."""

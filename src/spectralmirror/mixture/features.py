@@ -90,14 +90,20 @@ def spectral_subspace(
 
 
 def given_subspace(
-    subspace: Any, X: Any, y: Any, groups: Any, sample_weight: Any, d: int, names: Any
+    subspace: Any, given: Any, d: int, names: Any, rng: np.random.RandomState
 ) -> Subspace:
-    """Return the subspace of a SpectralMirror, fitted or not, or of an array of vectors."""
+    """Return the subspace of a SpectralMirror, fitted or not, or of an array of vectors.
+
+    `given` holds the X, y, groups and sample_weight that were passed to fit.
+    """
     if isinstance(subspace, SpectralMirror):
         try:
             check_is_fitted(subspace)
         except NotFittedError:
-            subspace = clone(subspace).fit(X, y, groups=groups, sample_weight=sample_weight)
+            subspace = clone(subspace)
+            if subspace.random_state is None:
+                subspace.set_params(random_state=rng)
+            subspace.fit(given.X, given.y, groups=given.groups, sample_weight=given.sample_weight)
         basis, theirs = subspace.components_, getattr(subspace, "feature_names_in_", None)
         if names is not None and theirs is not None and list(names) != list(theirs):
             raise ValueError(

@@ -12,7 +12,7 @@ from spectralmirror.arrays import Matrix
 from spectralmirror.engines import collect
 from spectralmirror.mixture.ascent import Ascent, Climber
 from spectralmirror.mixture.inference import MOST_PARAMETERS, Information, polish
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.mixture.starts import (
     ALIKE,
     FINE,
@@ -24,11 +24,14 @@ from spectralmirror.mixture.starts import (
     search,
     shake,
 )
+from spectralmirror.rowset import Block
 
 __all__ = ["Fit", "Subspace", "Task", "fit"]
 
 #: Starts are compared on so many rows a parameter (all rows, where that is half of them).
 ROWS_A_PARAMETER, LEAST_ROWS = 200, 5_000
+#: And on so many groups a component.
+GROUPS_A_COMPONENT = 200
 #: A subspace is clear when its weakest direction stands out of noise so many times.
 CLEAR = 2.0
 #: Starts end when the best maximum has been reached so often.
@@ -153,8 +156,9 @@ def fit(task: Task) -> Fit:
 
 def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of as many rows as it takes to compare starts."""
-    n_rows = ROWS_A_PARAMETER * task.k * len(likelihood.coordinates.matrix)
-    return likelihood.on(likelihood.rowset.sample(max(LEAST_ROWS, n_rows), task.rng))
+    n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * task.k * len(likelihood.coordinates.matrix))
+    n_groups = GROUPS_A_COMPONENT * task.k
+    return likelihood.on(likelihood.rowset.sample(n_rows, n_groups, task.rng))
 
 
 def _race(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Found]:
@@ -214,10 +218,12 @@ def _shaken(task: Task, likelihood: Likelihood, found: list[Found]) -> list[Foun
 
 def _certainty(likelihood: Likelihood, parameters: Parameters) -> float:
     """Return the mean responsibility of the most likely component."""
-    largest = likelihood.over_groups(
-        parameters, lambda _, found: found.responsibilities.max(axis=0)
-    )
-    return float(largest.mean())
+
+    def largest(block: Block, posterior: Posterior) -> float:
+        r, w = posterior.responsibilities.max(axis=0), block.shares[0]
+        return float(r.sum() if w is None else r @ w)
+
+    return float(likelihood.total(parameters, largest)) / likelihood.rowset.total_weight
 
 
 def _inside(likelihood: Likelihood, space: Subspace) -> Likelihood:

@@ -12,16 +12,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from spectralmirror.arrays import Matrix
+from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.engines import reduce
-from spectralmirror.kernels import shifted
 from spectralmirror.mixture.ascent import Ascent
 from spectralmirror.mixture.curvature import curvature
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
-from spectralmirror.mixture.rowset import Block, Rowset
+from spectralmirror.rowset import Block, Rowset
 
 __all__ = [
     "MOST_PARAMETERS",
@@ -35,6 +33,8 @@ __all__ = [
 
 #: Second derivatives are summed over at most so many rows, and at least so many a parameter.
 MOST_ROWS, ROWS_A_PARAMETER = 250_000, 50
+#: And over so many groups a component.
+GROUPS_A_COMPONENT = 1_000
 #: Above so many parameters they are not formed.
 MOST_PARAMETERS = 3_000
 #: Newton steps end when one promises to gain less than this, which is 1e-5 standard errors.
@@ -77,8 +77,8 @@ def information(
     size = len(parameters.packed()) - 1
     if size > MOST_PARAMETERS:
         return None
-    n_rows = max(MOST_ROWS, ROWS_A_PARAMETER * size)
-    part = likelihood.on(likelihood.rowset.sample(n_rows, rng))
+    n_rows, n_groups = max(MOST_ROWS, ROWS_A_PARAMETER * size), GROUPS_A_COMPONENT * len(parameters)
+    part = likelihood.on(likelihood.rowset.sample(n_rows, n_groups, rng))
     share = part.rowset.total_weight / likelihood.rowset.total_weight
     matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share
     # scaled to a unit diagonal, so that what counts as singular does not depend on units
@@ -188,9 +188,7 @@ def _score_products(
     r, (w, shares) = posterior.responsibilities, block.shares
     g = block.of_rows(r) * posterior.slopes * block.y
     g = g if shares is None else g * shares
-    X = shifted(block.X, likelihood.coordinates.shift)
-    X = X.toarray() if sparse.issparse(X) else X
-    Z = np.column_stack([X, np.ones(len(X), dtype=X.dtype)]).astype(np.float64)
+    Z = block.with_ones(likelihood.coordinates.shift).astype(np.float64)
     parts = [Z * row[:, None] for row in g]
     if block.starts is not None:
         parts = [np.add.reduceat(part, block.starts, axis=0) for part in parts]

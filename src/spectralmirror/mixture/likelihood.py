@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +20,18 @@ from scipy import sparse
 from scipy.special import expit
 
 from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
-from spectralmirror.engines import collect, reduce
+from spectralmirror.engines import reduce
 from spectralmirror.kernels import shifted
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.links import Link
-from spectralmirror.mixture.rowset import Block, Rowset
+from spectralmirror.rowset import Block, Rowset
 
 __all__ = ["Likelihood", "Parameters", "Posterior"]
 
 #: Below this many profiles, one product of a matrix and a vector each is faster than BLAS's
 #: product of matrices.
 FEW = 4
+T = TypeVar("T")
 #: The logistic f itself is not evaluated at -FURTHEST or below, where it would underflow.
 FURTHEST = 600.0
 
@@ -71,7 +73,7 @@ class Parameters:
 
     @cached_property
     def weights(self) -> Vector:
-        """P."""
+        """The weights p."""
         return np.exp(self.log_weights)
 
     def __len__(self) -> int:
@@ -168,7 +170,7 @@ class Likelihood:
             joint /= total
             return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
         log_f = self.link.log_f(t)
-        slopes = self.link.slope(t, log_f)
+        slopes = self.link.slope(t)
         _, shares = block.shares
         joint = block.sums(log_f if shares is None else log_f * shares)
         joint = joint + parameters.log_weights[:, None]
@@ -199,17 +201,7 @@ class Likelihood:
         profiles = np.column_stack([rows_product(g.astype(block.X.dtype), part), g.sum(axis=1)])
         return Gradient(float(found.sum() if w is None else found @ w), profiles, r.sum(axis=1))
 
-    def over_groups(
-        self, parameters: Parameters, function: Callable[[Block, Posterior], AnyArray]
-    ) -> AnyArray:
-        """Collect what a function of each block and its posterior returns: a value a group."""
-        return collect(
-            self.rowset, lambda block: function(block, self.posterior(block, parameters))
-        )
-
-    def total(
-        self, parameters: Parameters, function: Callable[[Block, Posterior], AnyArray]
-    ) -> AnyArray:
+    def total(self, parameters: Parameters, function: Callable[[Block, Posterior], T]) -> T:
         """Sum what a function of each block and its posterior returns."""
         return reduce(self.rowset, lambda block: function(block, self.posterior(block, parameters)))
 

@@ -8,7 +8,7 @@ from scipy.special import xlogy
 from spectralmirror.arrays import Vector
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.likelihood import Posterior
-from spectralmirror.mixture.rowset import Block
+from spectralmirror.rowset import Block
 
 __all__ = ["assignment", "counted", "criteria"]
 

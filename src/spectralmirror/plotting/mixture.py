@@ -78,7 +78,7 @@ def plot_profiles(
     ax.set_ylim(len(chosen) - 0.5, -0.5)
     ax.grid(axis="y", alpha=0.25)
     of = "" if len(chosen) == len(scale) else f", {len(chosen)} of {len(scale)} features"
-    what = "unit profile" if mixture.response == "hard" else "profile"
+    what = "profile of unit length" if mixture.response == "hard" else "profile"
     ax.set(xlabel=f"{what} (per standard deviation of the feature)", title=f"Profiles{of}")
     legend_below(ax, ncols=2, below=0.62 / (0.9 + 0.3 * len(chosen)))
     return ax

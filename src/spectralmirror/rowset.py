@@ -8,9 +8,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
-from spectralmirror.blocks import BLOCK_BYTES, MOST_ROWS, Rows
+from spectralmirror.blocks import MOST_ROWS, Rows
+from spectralmirror.kernels import shifted
 
 __all__ = ["Block", "Rowset"]
 
@@ -49,6 +51,12 @@ class Block:
     def of_rows(self, values: Matrix) -> Matrix:
         """Give every row the value of its group, along the last axis."""
         return values if self.starts is None else np.repeat(values, self.sizes, axis=-1)
+
+    def with_ones(self, origin: AnyArray | None) -> AnyArray:
+        """Return [x - o, 1] of every row, dense."""
+        X = shifted(self.X, origin)
+        X = X.toarray() if sparse.issparse(X) else X
+        return np.column_stack([X, np.ones(len(X), dtype=X.dtype)])
 
     @cached_property
     def shares(self) -> tuple[Vector | None, Vector | None]:
@@ -114,17 +122,22 @@ class Rowset:
         weight = self.rows.weight
         return np.arange(len(self.rows)) if weight is None else np.flatnonzero(weight)
 
-    def sample(self, n_rows: int, rng: np.random.RandomState) -> Rowset:
-        """Return about so many rows, whole groups drawn at random; all where half would do."""
+    def sample(self, n_rows: int, n_groups: int, rng: np.random.RandomState) -> Rowset:
+        """Return whole groups drawn at random, all of them where half would do.
+
+        At least so many rows, and groups where there are groups.
+        """
         if 2 * n_rows >= self.n_present:
+            return self
+        if self.starts is not None and 2 * n_groups >= len(self.starts):
             return self
         if self.order is None or self.starts is None:
             present = self.present()
             return Rowset(self.rows[np.sort(rng.choice(present, n_rows, replace=False))])
         shuffled = rng.permutation(len(self.starts))
-        drawn = np.searchsorted(np.cumsum(self.sizes[shuffled]), n_rows, side="left") + 1
+        enough = int(np.searchsorted(np.cumsum(self.sizes[shuffled]), n_rows, side="left")) + 1
         kept = np.zeros(len(self.starts), dtype=bool)
-        kept[shuffled[:drawn]] = True
+        kept[shuffled[: max(enough, n_groups)]] = True
         sizes = self.sizes[kept]
         index = self.order[np.repeat(kept, self.sizes)]
         starts = np.cumsum(sizes) - sizes
@@ -143,8 +156,8 @@ class Rowset:
             for part in self.rows.blocks():
                 yield Block(part.X, part.y, _double(part.weight), None)
             return
-        size = BLOCK_BYTES // (self.rows.X.shape[1] * self.rows.X.dtype.itemsize)
-        size = max(min(size, MOST_ROWS), 1)
+        d = self.rows.X.shape[1]
+        size = max(min(self.rows.block_bytes // (d * self.rows.X.dtype.itemsize), MOST_ROWS), d)
         ends = np.append(self.starts[1:], len(self.order))
         first = 0
         while first < len(self.starts):
