@@ -43,6 +43,8 @@ __all__ = ["LinearClassifierMixture", "MixtureWarning"]
 MOST_COMPONENTS = 12
 #: By how much BIC must fall for another component.
 MARGIN = 1e-3
+#: Labels that are explained to this log-likelihood a row are separated.
+SEPARATED = 1e-4
 #: Given profiles start with entries no longer than this, in units of standard deviations.
 LONGEST_START = 50.0
 
@@ -89,7 +91,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         are hard to tell apart, it then replaces one at a time by a random one, for as long as
         that helps. "random" takes `n_init` plain random starts. An array holds the profiles of
         the only start, with equal weights and no intercepts.
-    n_init : int, default=24
+    n_init : int, default=32
         The number of starts; with "spectral" the most of them, a third of which are not
         replacements.
     solver : {"lbfgs", "em"}, default="lbfgs"
@@ -200,7 +202,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         subspace: Any = "auto",
         refine: bool = True,
         init: str | ArrayLike = "spectral",
-        n_init: int = 24,
+        n_init: int = 32,
         solver: str = "lbfgs",
         tol: float = 1e-3,
         max_iter: int = 500,
@@ -255,7 +257,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             self._set_attributes(found, features)
             self._set_errors(found, given)
         self.classes_, self.bic_path_ = classes, path
-        problems = self._problems(found, features)
+        problems = self._problems(found, features, given)
         agreed = f"{self.n_agreed_} of {len(self.starts_)} starts reached the best maximum."
         ended = ["Converged."] if self.converged_ else []
         self.status_ = " ".join([*problems, *ended, agreed])
@@ -389,7 +391,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.coef_standard_error_, self.intercept_standard_error_ = errors[:, :d], errors[:, d]
         self.weights_standard_error_ = of_weights
 
-    def _problems(self, found: Fit, features: Features) -> list[str]:
+    def _problems(self, found: Fit, features: Features, given: _Given) -> list[str]:
         """Return what the user should know, and do about it."""
         problems, k = [], self.n_components_
         if not features.proper:
@@ -414,10 +416,10 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
                 "determined by these rows, and there are no standard errors. Use fewer components, "
                 "or n_components='auto'."
             )
-        elif found.is_blunt:
+        elif found.is_blunt or self.log_likelihood_ > -SEPARATED * len(given.rows):
             problems.append(
                 "The likelihood has no sharp maximum: the classes can be separated, or rows are "
-                "too few, and there are no standard errors. Raise l2."
+                "too few, and standard errors mean nothing. Raise l2."
             )
         return problems
 

@@ -41,7 +41,7 @@ CERTAIN = 0.9
 #: A component with an expected number of rows below this is dead.
 LEAST_SHARE = 0.5
 #: How often the last climb is taken up again where it did not end at a proper maximum.
-MOST_CLIMBS = 4
+MOST_CLIMBS = 5
 #: So many of the best maxima inside the subspace are refined on the rows where starts compete.
 N_REFINED = 2
 
@@ -140,16 +140,14 @@ def fit(task: Task) -> Fit:
         found = _race(task, _sample(task, target), task.subspace)
     best, known, tol = found[0].ascent, None, task.tol
     for _ in range(MOST_CLIMBS):
-        before = best.value
         climbed = task.climber(target, best.parameters, tol=tol, max_iter=task.max_iter)
         climbed = _without_dead(task, target, climbed)
         best, known = polish(target, _heaviest_first(climbed), task.rng)
         if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
             best, known = polish(target, _heaviest_first(best), task.rng)
-        sharp = known is not None or not _is_small(best)
-        if not climbed.converged or (best.converged and (sharp or best.value - before < task.tol)):
+        if best.converged or not climbed.converged:
             break
-        tol /= 100  # a flat ridge, or a step that went too far: climb on, with more care
+        tol /= 10  # a long ridge, or a saddle: climb on, with more care
     starts, n_dropped = [one.start for one in found], task.k - len(best.parameters)
     return Fit(target, best, starts, known, n_dropped)
 

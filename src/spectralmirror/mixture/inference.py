@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.engines import reduce
@@ -42,6 +42,9 @@ EXACT = 1e-11
 #: With less than this left to gain, which is 1 % of a standard error, a climb has converged.
 SETTLED = 1e-4
 MOST_STEPS = 20
+#: An information matrix of unit diagonal is singular where an eigenvalue is below the first, and
+#: steps then go as if none were below the second.
+SINGULAR, FLATTEST = 1e-10, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,30 +53,29 @@ class Information:
 
     Attributes
     ----------
-    matrix : ndarray
-        I.
-    factor : tuple
-        Its Cholesky factor.
+    inverse : ndarray
+        I^-1; where I is not positive definite, that of the matrix with its absolute eigenvalues.
+    proper : bool
+        Whether I is positive definite, as it is at a maximum.
+    escape : ndarray or None
+        A direction along which L curves upwards, as at a saddle.
     rowset : Rowset
         The rows that it was summed over.
     share : float
         Their share of the weight of all rows.
     """
 
-    matrix: Matrix
-    factor: tuple[Matrix, bool]
+    inverse: Matrix
+    proper: bool
+    escape: Vector | None
     rowset: Rowset
     share: float
-
-    def solve(self, b: Matrix) -> Matrix:
-        """I^-1 b."""
-        return np.asarray(cho_solve(self.factor, b))
 
 
 def information(
     likelihood: Likelihood, parameters: Parameters, rng: np.random.RandomState
 ) -> Information | None:
-    """Return the observed information, None where it is not positive definite or too large."""
+    """Return the observed information, None where it would be too large."""
     size = len(parameters.packed()) - 1
     if size > MOST_PARAMETERS:
         return None
@@ -82,13 +84,16 @@ def information(
     share = part.rowset.total_weight / likelihood.rowset.total_weight
     matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share
     # scaled to a unit diagonal, so that what counts as singular does not depend on units
-    scale = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
+    scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), 1e-300))
+    scaled = matrix / scale / scale[:, None]
     try:
-        cho_factor(matrix / scale / scale[:, None] - 1e-10 * np.eye(size))
-        factor = cho_factor(matrix)
+        cho_factor(scaled - SINGULAR * np.eye(size))
+        inverse, proper, escape = cho_solve(cho_factor(scaled), np.eye(size)), True, None
     except LinAlgError:
-        return None
-    return Information(matrix, factor, part.rowset, share)
+        eigenvalues, vectors = eigh(scaled)
+        inverse = vectors / np.maximum(np.abs(eigenvalues), FLATTEST) @ vectors.T
+        proper, escape = False, vectors[:, 0] / scale if eigenvalues[0] < 0 else None
+    return Information(inverse / scale / scale[:, None], proper, escape, part.rowset, share)
 
 
 def polish(
@@ -105,30 +110,45 @@ def polish(
     value, gradient = likelihood.evaluate(best.parameters)
     best = replace(best, value=value, n_passes=best.n_passes + 2)
     if found is None or found.share < 1:  # that of a sample is too rough for steps
-        return best, found
-    promised, stepped, gain = np.inf, False, np.inf
+        return best, found if found is not None and found.proper else None
+    promised, fresh, gain = np.inf, True, np.inf
     for _ in range(MOST_STEPS):
-        step = found.solve(gradient[:-1])
+        step = found.inverse @ gradient[:-1]
         gain = float(step @ gradient[:-1]) / 2
         if gain < EXACT:
             break
-        trial = None
-        if gain < promised / 10:
-            trial = _uphill(likelihood, best, step)
+        trial = _uphill(likelihood, best, step) if fresh or gain < promised / 10 else None
         if trial is not None:
-            best, gradient = trial
-            promised, stepped = gain, True
-        elif not stepped:
+            (best, gradient), promised = trial, gain if found.proper else 0.0
+            fresh = False
+        elif fresh:
             break
         else:
-            found = information(likelihood, best.parameters, rng)
+            found, fresh = _required(information(likelihood, best.parameters, rng)), True
             best = replace(best, n_passes=best.n_passes + 1)
-            promised, stepped = np.inf, False
-            if found is None:
-                return best, None
-    if stepped:
-        found = information(likelihood, best.parameters, rng)
-    return replace(best, converged=gain < SETTLED), found
+    if not fresh:
+        found = _required(information(likelihood, best.parameters, rng))
+    best = replace(best, converged=gain < SETTLED)
+    if found.proper:
+        return best, found
+    return best if found.escape is None else _escaped(likelihood, best, found.escape), None
+
+
+def _escaped(likelihood: Likelihood, best: Ascent, direction: Vector) -> Ascent:
+    """Leave a saddle: where a step to either side gains something, the climb has not converged."""
+    for size in (1.0, -1.0, 10.0, -10.0):
+        theta = best.parameters.packed()
+        theta[:-1] += size * direction
+        trial = Parameters.unpacked(theta, len(best.parameters))
+        value = likelihood.evaluate(trial)[0]
+        if value > best.value + SETTLED:
+            return replace(best, parameters=trial, value=value, converged=False)
+    return best
+
+
+def _required(found: Information | None) -> Information:
+    assert found is not None  # it depends on the number of parameters only
+    return found
 
 
 def _uphill(likelihood: Likelihood, best: Ascent, step: Vector) -> tuple[Ascent, Vector] | None:
@@ -157,7 +177,7 @@ def covariance(
 
     Weights that are counts stand for so many groups, and others for one that matters more.
     """
-    inverse = found.solve(np.eye(len(found.matrix)))
+    inverse = found.inverse
     if not robust:
         return inverse
     part = likelihood.on(found.rowset)

@@ -29,6 +29,8 @@ ROUGH, FINE = 0.3, 0.01
 ALIKE = 0.5
 #: A component is split into two that lie this share of its length on either side.
 SPLIT = 0.5
+#: How often each component is replaced in vain before the search ends.
+N_ROUNDS = 2
 #: Length of random profiles, in whitened coordinates.
 LENGTH = 5.0
 
@@ -98,14 +100,15 @@ def shake(
 ) -> list[Found]:
     """Replace one component of the best maximum by a random one, and climb again.
 
-    The lightest component first, until each was replaced once without any gain. A light one is
+    The lightest component first, until each was replaced twice without any gain. A light one is
     easily stuck in a maximum of its own, which starts that agree with each other all share.
     """
     found, best, n_in_vain = list(found), found[0].ascent, 0
     for _ in range(n_most):
-        if n_in_vain == len(best.parameters):
+        k = len(best.parameters)
+        if n_in_vain == N_ROUNDS * k:
             break
-        c = int(np.argsort(best.parameters.weights)[n_in_vain])
+        c = int(np.argsort(best.parameters.weights)[n_in_vain % k])
         profiles = best.parameters.profiles.copy()
         profiles[c] = random_profiles(likelihood, 1, rng).profiles[0]
         start = Parameters(profiles, best.parameters.logits)
