@@ -1,4 +1,4 @@
-"""Find the plane of two hidden classifiers, and draw it. Run by ``make demo``."""
+"""Find two hidden classifiers and their plane, and draw them. Run by ``make demo``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from spectralmirror import SpectralMirror
+from spectralmirror import LinearClassifierMixture, SpectralMirror
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.metrics import principal_angles, subspace_error
+from spectralmirror.metrics import component_error, principal_angles, profile_error, subspace_error
 from spectralmirror.plotting import plot_mirror, plot_spectrum
 
 PICTURE = Path(__file__).parents[1] / "output" / "demo.png"
@@ -51,6 +51,24 @@ def main() -> None:
         ("a plane at random", blind),
     ):
         print(f"    {name:<26} {subspace_error(basis, truth.profiles):.3f}")
+
+    start = time.perf_counter()
+    mixture = LinearClassifierMixture(n_components=2, random_state=0).fit(X, y)
+    seconds = time.perf_counter() - start
+    who = mixture.predict_component(X, y)
+    groups = np.arange(n) // 20  # as if twenty labels in succession were known to belong together
+    X2, y2, truth2 = make_linear_classifier_mixture(
+        n, d, weights=[0.6, 0.4], profiles=6 * np.eye(2, d), group_size=20, random_state=1
+    )
+    who2 = mixture.predict_component(X2, y2, groups=groups)
+    print(f"\nLinearClassifierMixture took {seconds:.2f} s. {mixture.status_}")
+    print(f"  weights                      {mixture.weights_.round(3)} (truth: 0.6 and 0.4)")
+    print(f"  relative error of profiles   {profile_error(truth.profiles, mixture.coef_):.3f}")
+    error = component_error(truth.components, who)
+    print(f"  labels given to the right    {1 - error:.0%}, as it expected "
+          f"({mixture.expected_accuracy_:.0%}): one label says little")  # fmt: skip
+    error = component_error(truth2.components, who2)
+    print(f"  the same, 20 labels together {1 - error:.1%}")
 
     figure, axes = plt.subplots(1, 3, figsize=(14, 5), layout="constrained")
     plot_mirror(mirror, X, y, axes=axes[:2])
