@@ -56,18 +56,17 @@ def main() -> None:
     mixture = LinearClassifierMixture(n_components=2, random_state=0).fit(X, y)
     seconds = time.perf_counter() - start
     who = mixture.predict_component(X, y)
-    groups = np.arange(n) // 20  # as if twenty labels in succession were known to belong together
-    X2, y2, truth2 = make_linear_classifier_mixture(
+    new_X, new_y, new = make_linear_classifier_mixture(
         n, d, weights=[0.6, 0.4], profiles=6 * np.eye(2, d), group_size=20, random_state=1
     )
-    who2 = mixture.predict_component(X2, y2, groups=groups)
+    together = mixture.predict_component(new_X, new_y, groups=new.groups)
     print(f"\nLinearClassifierMixture took {seconds:.2f} s. {mixture.status_}")
     print(f"  weights                      {mixture.weights_.round(3)} (truth: 0.6 and 0.4)")
     print(f"  relative error of profiles   {profile_error(truth.profiles, mixture.coef_):.3f}")
     error = component_error(truth.components, who)
     print(f"  labels given to the right    {1 - error:.0%}, as it expected "
           f"({mixture.expected_accuracy_:.0%}): one label says little")  # fmt: skip
-    error = component_error(truth2.components, who2)
+    error = component_error(new.components, together)
     print(f"  the same, 20 labels together {1 - error:.1%}")
 
     figure, axes = plt.subplots(1, 3, figsize=(14, 5), layout="constrained")
