@@ -105,7 +105,7 @@ def test_profiles_are_drawn_largest_first_with_their_intervals(fitted_mixture):
     first = ax.containers[0][2][0].get_segments()[0]
     half = 1.96 * mixture.coef_standard_error_[0, order[0]] * frame.std().iloc[order[0]]
     np.testing.assert_allclose(np.ptp(first[:, 0]), 2 * half, rtol=1e-3)
-    assert "per standard deviation" in ax.get_xlabel()
+    assert "per SD of the feature" in ax.get_xlabel()
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -124,6 +124,21 @@ def test_starts_show_every_start(fitted_mixture):
     best = mixture.starts_[0].objective
     np.testing.assert_allclose(drawn, sorted(best - start.objective for start in mixture.starts_))
     plt.gcf().canvas.draw()
+
+
+def test_one_component_has_one_bar():
+    X, y = mixture()
+    model = LinearClassifierMixture(1, random_state=0).fit(X, y)
+    ax = plot_responsibilities(model, X, y)
+    assert sum(bar.get_height() for bar in ax.patches) == len(y)
+
+
+def test_each_picture_is_of_its_own_kind():
+    X, y = mixture()
+    with pytest.raises(TypeError, match="plot_profiles draws a LinearClassifierMixture, got Spec"):
+        plot_profiles(SpectralMirror().fit(X, y))
+    with pytest.raises(TypeError, match="plot_mirror draws a SpectralMirror, got LinearClassifier"):
+        plot_mirror(LinearClassifierMixture(), X, y)
 
 
 def test_hard_labels_have_no_bars():

@@ -43,6 +43,8 @@ __all__ = ["LinearClassifierMixture", "MixtureWarning"]
 MOST_COMPONENTS = 12
 #: By how much BIC must fall for another component.
 MARGIN = 1e-3
+#: From so many starts on, that only one of them reached the best maximum is worth a word.
+MANY_STARTS = 8
 #: Labels that are explained to this log-likelihood a row are separated.
 SEPARATED = 1e-4
 #: Given profiles start with entries no longer than this, in units of standard deviations.
@@ -111,7 +113,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     intercept_ : ndarray of shape (n_components_,)
         Intercepts b_l.
     weights_ : ndarray of shape (n_components_,)
-        Weights p_l.
+        Weights p_l, the shares of groups where there are groups, and otherwise of rows.
     sharpness_ : ndarray of shape (n_components_,)
         What profiles and intercepts are multiplied with before f: 1, but for "hard" labels the
         length of the logistic profiles that were fitted.
@@ -125,8 +127,9 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         Information criteria of the rows, the less the better; icl adds the entropy of the
         assignments to bic.
     expected_accuracy_ : float
-        Share of rows whose classifier :meth:`predict_component` should name rightly, if the model
-        holds: a single label says little of who gave it, ten of the same person say much.
+        Share of rows whose classifier :meth:`predict_component` should name rightly, if the fitted
+        model holds (so it is too high where rows are few): a single label says little of who gave
+        it, ten of the same person say much.
     assignment_entropy_ : float
         Mean entropy of the assignments, between 0 (certain) and 1 (nothing is known).
     converged_ : bool
@@ -144,7 +147,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         Standard errors, from the observed information; robust to any dependence inside groups
         where there are groups, or weights that are no counts; with ``refine=False`` as if the
         subspace were known. NaN for "hard" labels, whose errors are not normal, for more than
-        3,000 parameters, and where the likelihood has no sharp maximum.
+        3,000 parameters, and where the likelihood has no sharp maximum or features are collinear.
     covariance_ : ndarray or None
         Covariance of (u_1, b_1, ..., u_k, b_k); None where there are no standard errors.
     n_parameters_ : int
@@ -255,10 +258,12 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
                 found = self._fit_k(given, int(self.n_components), features)
                 path = {int(self.n_components): counted(found)["bic"]}
             self._set_attributes(found, features)
-            self._set_errors(found, given)
+            self._set_errors(found, given, proper=features.proper)
         self.classes_, self.bic_path_ = classes, path
         problems = self._problems(found, features, given)
         agreed = f"{self.n_agreed_} of {len(self.starts_)} starts reached the best maximum."
+        if self.n_agreed_ == 1 and len(self.starts_) >= MANY_STARTS:
+            agreed += " There may be a better one: raise n_init, or use fewer components."
         ended = ["Converged."] if self.converged_ else []
         self.status_ = " ".join([*problems, *ended, agreed])
         for problem in problems:
@@ -371,12 +376,12 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.feature_mean_, self.feature_scale_ = features.whitening.mean, features.whitening.scale
         self._feature_root = features.root
 
-    def _set_errors(self, found: Fit, given: _Given) -> None:
+    def _set_errors(self, found: Fit, given: _Given, *, proper: bool) -> None:
         weight, (k, d) = given.rows.weight, self.coef_.shape
         fractions = weight is not None and bool((weight % 1).any())
         self.covariance_ = None
         errors, of_weights = np.full((k, d + 1), np.nan), np.full(k, np.nan)
-        if found.information is not None and self.response != "hard":
+        if found.information is not None and proper and self.response != "hard":
             parameters, likelihood = found.ascent.parameters, found.likelihood
             theta = covariance(
                 likelihood,

@@ -293,7 +293,7 @@ class MixturePrediction:
         if p.shape not in ((k,), (n, k), (1, k)):
             raise ValueError(
                 f"component_weights must have shape ({k},) or ({n}, {k}), one number for each "
-                f"component, got {p.shape}."
+                f"component, and a line for each row of X, got {p.shape}."
             )
         p = p.reshape(-1, k)
         if not ((p >= 0).all() and np.allclose(p.sum(axis=1), 1, atol=1e-6)):

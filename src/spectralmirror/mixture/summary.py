@@ -81,8 +81,9 @@ def text(mixture: Any, lines: list[Line], level: float) -> str:
         f"Mixture of {mixture.n_components_} linear classifiers, {mixture.response} response",
         f"log-likelihood {mixture.log_likelihood_:.1f}   AIC {mixture.aic_:.1f}   "
         f"BIC {mixture.bic_:.1f}   ICL {mixture.icl_:.1f}",
-        f"labels: {mixture.classes_[1]} is explained, against {mixture.classes_[0]}",
-        f"a component is named rightly for {mixture.expected_accuracy_:.0%} of the rows",
+        f"P(y = {mixture.classes_[1]}), against {mixture.classes_[0]}",
+        f"who made a label is named rightly for {mixture.expected_accuracy_:.0%} of the rows "
+        f"(always naming component 0: {mixture.weights_[0]:.0%})",
         mixture.status_,
     ]
     for line in lines:

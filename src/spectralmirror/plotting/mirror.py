@@ -15,6 +15,7 @@ from spectralmirror.plotting.style import (
     OUTLIER,
     axes_of,
     legend_below,
+    require_kind,
 )
 from spectralmirror.subspace import SpectralMirror
 from spectralmirror.validation import FLOATS
@@ -37,6 +38,7 @@ def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
     matplotlib Axes
         What was drawn on.
     """
+    require_kind(mirror, SpectralMirror, "plot_spectrum")
     check_is_fitted(mirror)
     ax = axes_of(ax, 1)[0]
     n_kept = mirror.n_outliers_
@@ -90,6 +92,7 @@ def plot_mirror(
     pair of matplotlib Axes
         What was drawn on.
     """
+    require_kind(mirror, SpectralMirror, "plot_mirror")
     check_is_fitted(mirror)
     axes = axes_of(axes, 2)
     step = max(1, -(-np.shape(X)[0] // max_points))

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.datasets import require_count
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
-from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below
+from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below, require_kind
 
 __all__ = ["plot_profiles", "plot_responsibilities", "plot_starts"]
 
@@ -49,15 +49,19 @@ def plot_profiles(
     matplotlib Axes
         What was drawn on.
     """
+    require_kind(mixture, LinearClassifierMixture, "plot_profiles")
     check_is_fitted(mixture, "coef_")
     require_count(max_features=max_features)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
     scale, k = mixture.feature_scale_, mixture.n_components_
     profiles, errors = mixture.coef_ * scale, mixture.coef_standard_error_ * scale
+    if mixture.response == "hard":  # only directions mean something, whatever the units
+        profiles = profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
     chosen = np.argsort(-np.abs(profiles).max(axis=0), kind="stable")[:max_features]
     names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(len(scale))])
-    ax = axes_of(ax, 1, size=(6, 1.8 + 0.3 * len(chosen)))[0]
+    longest = max(len(str(names[j])) for j in chosen)
+    ax = axes_of(ax, 1, size=(5.5 + 0.08 * longest, 1.8 + 0.3 * len(chosen)))[0]
     q = float(norm.isf((1 - level) / 2))
     places = np.arange(len(chosen))
     for c in range(k):
@@ -71,7 +75,7 @@ def plot_profiles(
             markersize=5,
             elinewidth=1.5,
             color=COMPONENTS[c % len(COMPONENTS)],
-            label=f"component {c} ({mixture.weights_[c]:.0%})",
+            label=f"component {c} (weight {mixture.weights_[c]:.0%})",
         )
     ax.axvline(0, color=MIRROR, linewidth=0.8)
     ax.set_yticks(places, [str(names[j]) for j in chosen])
@@ -79,7 +83,7 @@ def plot_profiles(
     ax.grid(axis="y", alpha=0.25)
     of = "" if len(chosen) == len(scale) else f", {len(chosen)} of {len(scale)} features"
     what = "profile of unit length" if mixture.response == "hard" else "profile"
-    ax.set(xlabel=f"{what} (per standard deviation of the feature)", title=f"Profiles{of}")
+    ax.set(xlabel=f"{what}, per SD of the feature", title=f"Profiles{of}")
     legend_below(ax, ncols=2, below=0.62 / (0.9 + 0.3 * len(chosen)))
     return ax
 
@@ -110,6 +114,7 @@ def plot_responsibilities(
     matplotlib Axes
         What was drawn on.
     """
+    require_kind(mixture, LinearClassifierMixture, "plot_responsibilities")
     r = mixture.component_proba(X, y, groups)
     if groups is not None:
         r = r[np.unique(np.asarray(groups), return_index=True)[1]]
@@ -118,10 +123,10 @@ def plot_responsibilities(
     largest, of = r.max(axis=1), r.argmax(axis=1)
     ax.hist(
         [largest[of == c] for c in range(k)],
-        bins=np.linspace(min(1 / k, largest.min()), 1, 31),
+        bins=np.linspace(min(1 / max(k, 2), largest.min()), 1, 31),
         stacked=True,
         color=[COMPONENTS[c % len(COMPONENTS)] for c in range(k)],
-        label=[f"component {c} ({np.mean(of == c):.0%})" for c in range(k)],
+        label=[f"component {c} (named {np.mean(of == c):.0%})" for c in range(k)],
     )
     ax.axvline(largest.mean(), color=MIRROR, linestyle="--", linewidth=1.2,
                label=f"mean {largest.mean():.2f}")  # fmt: skip
@@ -131,7 +136,7 @@ def plot_responsibilities(
         ylabel=f"number of {what}",
         title=f"Who made the labels? ({what})",
     )
-    legend_below(ax)
+    legend_below(ax, ncols=2)
     return ax
 
 
@@ -150,6 +155,7 @@ def plot_starts(mixture: LinearClassifierMixture, ax: Any = None) -> Any:
     matplotlib Axes
         What was drawn on.
     """
+    require_kind(mixture, LinearClassifierMixture, "plot_starts")
     check_is_fitted(mixture, "coef_")
     ax = axes_of(ax, 1)[0]
     best = max(start.objective for start in mixture.starts_)
@@ -166,6 +172,10 @@ def plot_starts(mixture: LinearClassifierMixture, ax: Any = None) -> Any:
     ax.yaxis.set_major_formatter("{x:g}")
     ax.set_ylim(max(10.0, 2 * gaps.max()), -0.2)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set(xlabel="start, best first", ylabel="log-likelihood below the best", title="Starts")
+    ax.set(
+        xlabel="start, best first",
+        ylabel="log-likelihood below the best (bent scale)",
+        title="Starts",
+    )
     legend_below(ax, ncols=2)
     return ax

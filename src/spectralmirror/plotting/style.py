@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BULK", "COLOURS", "COMPONENTS", "MIRROR", "OUTLIER", "axes_of", "legend_below"]
+__all__ = [
+    "BULK",
+    "COLOURS",
+    "COMPONENTS",
+    "MIRROR",
+    "OUTLIER",
+    "axes_of",
+    "legend_below",
+    "require_kind",
+]
 
 #: Two colours for the labels, that people with any kind of colour vision tell apart.
 COLOURS = {-1: "#d95f02", 1: "#1f78b4"}
@@ -24,6 +33,12 @@ COMPONENTS = (
     "#666666",
     "#bcbd22",
 )
+
+
+def require_kind(fitted: Any, kind: type, what: str) -> None:
+    """Raise where a picture is asked for of something else."""
+    if not isinstance(fitted, kind):
+        raise TypeError(f"{what} draws a {kind.__name__}, got {type(fitted).__name__}.")
 
 
 def legend_below(ax: Any, ncols: int = 3, below: float = 0.14, markerscale: float = 1) -> None:
