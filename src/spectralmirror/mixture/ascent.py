@@ -48,23 +48,27 @@ class Ascent:
 Climber = Callable[..., Ascent]
 
 
-def climb(likelihood: Likelihood, start: Parameters, *, tol: float, max_iter: int) -> Ascent:
+def climb(
+    likelihood: Likelihood,
+    start: Parameters,
+    *,
+    tol: float,
+    max_iter: int,
+    inverse: Matrix | None = None,
+) -> Ascent:
     """Maximise L by L-BFGS, until a step gains less than `tol`.
 
-    theta = theta_0 + R phi with R R' = J^-1 (x) I for the profiles (:func:`coupling`) and 1 / n p_l
-    for the logits, so that the Hessian with respect to phi is close to the identity.
+    theta = theta_0 + R phi, so that the Hessian with respect to phi is close to the identity: with
+    R R' = J^-1 (x) I for the profiles (:func:`coupling`) and 1 / n p_l for the logits, or the
+    inverse information of all of theta but the last logit, where that is given.
     """
-    k, total = len(start), likelihood.rowset.total_weight
-    theta, root = start.packed(), _inverse_root(coupling(likelihood, start))
-    logits = 1 / np.sqrt(np.maximum(total * start.weights, 1))
-
-    def scaled(vector: Vector, R: Matrix) -> Vector:
-        profiles = R @ vector[:-k].reshape(k, -1)
-        return np.concatenate([profiles.ravel(), logits * vector[-k:]])
+    k, theta = len(start), start.packed()
+    scaled = _by_coupling(likelihood, start) if inverse is None else _by_inverse(inverse)
 
     def objective(phi: Vector) -> tuple[float, Vector]:
-        value, gradient = likelihood.evaluate(Parameters.unpacked(theta + scaled(phi, root), k))
-        return -value, -scaled(gradient, root.T)
+        parameters = Parameters.unpacked(theta + scaled(phi, False), k)
+        value, gradient = likelihood.evaluate(parameters)
+        return -value, -scaled(gradient, True)
 
     values: list[float] = []
 
@@ -87,9 +91,33 @@ def climb(likelihood: Likelihood, start: Parameters, *, tol: float, max_iter: in
             "maxcor": MEMORY,
         },
     )
-    parameters = Parameters.unpacked(theta + scaled(found.x, root), k)
+    parameters = Parameters.unpacked(theta + scaled(found.x, False), k)
     # status 2 is a line search that can gain no more in double precision
     return Ascent(parameters, -float(found.fun), found.nit, found.nfev + 1, found.status != 1)
+
+
+#: phi -> R phi, or gradient -> R' gradient where the flag is set.
+Scaling = Callable[[Vector, bool], Vector]
+
+
+def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
+    k, root = len(start), _inverse_root(coupling(likelihood, start))
+    logits = 1 / np.sqrt(np.maximum(likelihood.rowset.total_weight * start.weights, 1))
+
+    def scaled(vector: Vector, transposed: bool) -> Vector:
+        profiles = (root.T if transposed else root) @ vector[:-k].reshape(k, -1)
+        return np.concatenate([profiles.ravel(), logits * vector[-k:]])
+
+    return scaled
+
+
+def _by_inverse(inverse: Matrix) -> Scaling:
+    root = np.linalg.cholesky(inverse)
+
+    def scaled(vector: Vector, transposed: bool) -> Vector:
+        return np.append((root.T if transposed else root) @ vector[:-1], 0.0)
+
+    return scaled
 
 
 def _inverse_root(J: Matrix) -> Matrix:

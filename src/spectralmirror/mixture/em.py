@@ -72,8 +72,15 @@ class Expectation:
         )
 
 
-def em(likelihood: Likelihood, start: Parameters, *, tol: float, max_iter: int) -> Ascent:
-    """Repeat :func:`em_step` until it gains less than `tol`."""
+def em(
+    likelihood: Likelihood,
+    start: Parameters,
+    *,
+    tol: float,
+    max_iter: int,
+    inverse: Matrix | None = None,
+) -> Ascent:
+    """Repeat :func:`em_step` until it gains less than `tol`; it needs no inverse information."""
     parameters, value, n_passes = start, -np.inf, 0
     for n_iter in range(max_iter):
         following, reached, passes = em_step(likelihood, parameters)

@@ -31,7 +31,7 @@ from spectralmirror.mixture.inference import covariance, in_units
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.prediction import MixturePrediction
-from spectralmirror.mixture.report import assignment, counted
+from spectralmirror.mixture.report import Report
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.rowset import Rowset
 from spectralmirror.subspace import SpectralMirror
@@ -252,12 +252,13 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         # BLAS on several threads would not give the same last bits as on one
         with named_columns(self), one_blas_thread():
             if self.n_components == "auto":
-                found, features, path = self._fit_auto(given)
+                found, report, features, path = self._fit_auto(given)
             else:
                 features = self._look_at_features(given, int(self.n_components))
                 found = self._fit_k(given, int(self.n_components), features)
-                path = {int(self.n_components): counted(found)["bic"]}
-            self._set_attributes(found, features)
+                report = Report.of(found)
+                path = {int(self.n_components): report.criteria.bic}
+            self._set_attributes(found, report, features)
             self._set_errors(found, given, proper=features.proper)
         self.classes_, self.bic_path_ = classes, path
         problems = self._problems(found, features, given)
@@ -276,13 +277,14 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         tags.input_tags.sparse = True
         return tags
 
-    def _fit_auto(self, given: _Given) -> tuple[Fit, Features, dict[int, float]]:
+    def _fit_auto(self, given: _Given) -> tuple[Fit, Report, Features, dict[int, float]]:
         """Fit 1, 2, ... components, at least as many as the spectrum shows, and keep the best."""
         if not isinstance(self.init, str):
             raise ValueError("n_components='auto' needs init='spectral' or 'random', not profiles.")
         features = self._look_at_features(given, 1)
-        best = self._fit_k(given, 1, features), features
-        path, shown = {1: counted(best[0])["bic"]}, 1
+        found = self._fit_k(given, 1, features)
+        best = found, Report.of(found), features
+        path, shown = {1: best[1].criteria.bic}, 1
         if self.subspace == "auto" and features.proper:
             counting = spectral_subspace(given.rows, given.numbers, None, self._rng())
             shown = 1 if counting is None or counting.space is None else len(counting.space.basis)
@@ -291,9 +293,10 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             found = self._fit_k(given, k, features)
             if found.n_dropped:
                 break
-            path[k] = counted(found)["bic"]
-            if path[k] < path[len(best[0].ascent.parameters)] - MARGIN:
-                best = found, features
+            report = Report.of(found)
+            path[k] = report.criteria.bic
+            if path[k] < best[1].criteria.bic - MARGIN:
+                best = found, report, features
             elif k >= shown:
                 break
         return *best, path
@@ -351,7 +354,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         length = np.abs(v).max(axis=1, keepdims=True)
         return Parameters.equal(v / np.maximum(length / LONGEST_START, 1))
 
-    def _set_attributes(self, found: Fit, features: Features) -> None:
+    def _set_attributes(self, found: Fit, report: Report, features: Features) -> None:
         parameters, likelihood = found.ascent.parameters, found.likelihood
         k = len(parameters)
         coef, intercept = likelihood.coordinates.in_units(parameters.profiles)
@@ -363,11 +366,10 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.weights_ = parameters.weights
         self.n_components_ = k
         self.objective_ = found.ascent.value
-        self.n_parameters_ = len(parameters.packed()) - 1
-        counts = counted(found)
-        self.log_likelihood_ = counts["log_likelihood"]
-        self.aic_, self.bic_, self.icl_ = counts["aic"], counts["bic"], counts["icl"]
-        self.assignment_entropy_, self.expected_accuracy_ = assignment(found)
+        criteria = report.criteria
+        self.log_likelihood_, self.n_parameters_ = criteria.log_likelihood, criteria.n_parameters
+        self.aic_, self.bic_, self.icl_ = criteria.aic, criteria.bic, criteria.icl
+        self.assignment_entropy_, self.expected_accuracy_ = report.entropy, report.accuracy
         self.converged_ = bool(found.ascent.converged)
         self.n_iter_, self.n_passes_ = max(found.ascent.n_iter, 1), found.ascent.n_passes
         self.starts_ = found.starts

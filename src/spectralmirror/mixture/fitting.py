@@ -11,7 +11,7 @@ import numpy as np
 from spectralmirror.arrays import Matrix
 from spectralmirror.engines import collect
 from spectralmirror.mixture.ascent import Ascent, Climber
-from spectralmirror.mixture.inference import MOST_PARAMETERS, Information, polish
+from spectralmirror.mixture.inference import MOST_PARAMETERS, Information, information, polish
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.mixture.starts import (
     ALIKE,
@@ -132,22 +132,26 @@ class Fit:
 
 def fit(task: Task) -> Fit:
     """Fit a mixture of k components."""
-    target = task.likelihood
+    target, inverse = task.likelihood, None
     if task.subspace is not None and not task.refine:
         target = _inside(target, task.subspace)
         found = _race(task, target, None)
     else:
-        found = _race(task, _sample(task, target), task.subspace)
+        sample = _sample(task, target)
+        found = _race(task, sample, task.subspace)
+        inverse = _inverse_information(task, sample, found[0].ascent)
     best, known, tol = found[0].ascent, None, task.tol
     for _ in range(MOST_CLIMBS):
-        climbed = task.climber(target, best.parameters, tol=tol, max_iter=task.max_iter)
+        climbed = task.climber(
+            target, best.parameters, tol=tol, max_iter=task.max_iter, inverse=inverse
+        )
         climbed = _without_dead(task, target, climbed)
         best, known = polish(target, _heaviest_first(climbed), task.rng)
         if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
             best, known = polish(target, _heaviest_first(best), task.rng)
         if best.converged or not climbed.converged:
             break
-        tol /= 10  # a long ridge, or a saddle: climb on, with more care
+        inverse, tol = None, tol / 10  # a long ridge, or a saddle: climb on, with more care
     starts, n_dropped = [one.start for one in found], task.k - len(best.parameters)
     return Fit(target, best, starts, known, n_dropped)
 
@@ -157,6 +161,15 @@ def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
     n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * task.k * len(likelihood.coordinates.matrix))
     n_groups = GROUPS_A_COMPONENT * task.k
     return likelihood.on(likelihood.rowset.sample(n_rows, n_groups, task.rng))
+
+
+def _inverse_information(task: Task, sample: Likelihood, ascent: Ascent) -> Matrix | None:
+    """Return the inverse information about theta that a sample gives of all rows."""
+    if sample.rowset is task.likelihood.rowset or isinstance(task.init, Parameters):
+        return None
+    found = information(sample, ascent.parameters, task.rng)
+    share = sample.rowset.total_weight / task.likelihood.rowset.total_weight
+    return None if found is None else found.inverse * share
 
 
 def _race(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Found]:

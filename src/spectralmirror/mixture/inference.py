@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 #: Second derivatives are summed over at most so many rows, and at least so many a parameter.
-MOST_ROWS, ROWS_A_PARAMETER = 250_000, 50
+MOST_ROWS, ROWS_A_PARAMETER = 150_000, 50
 #: And over so many groups a component.
 GROUPS_A_COMPONENT = 1_000
 #: Above so many parameters they are not formed.
@@ -107,10 +107,10 @@ def polish(
     if not ascent.converged:
         return ascent, None
     best, found = ascent, information(likelihood, ascent.parameters, rng)
-    value, gradient = likelihood.evaluate(best.parameters)
-    best = replace(best, value=value, n_passes=best.n_passes + 2)
     if found is None or found.share < 1:  # that of a sample is too rough for steps
         return best, found if found is not None and found.proper else None
+    value, gradient = likelihood.evaluate(best.parameters)
+    best = replace(best, value=value, n_passes=best.n_passes + 2)
     promised, fresh, gain = np.inf, True, np.inf
     for _ in range(MOST_STEPS):
         step = found.inverse @ gradient[:-1]

@@ -16,7 +16,7 @@ from spectralmirror.datasets import require_count
 from spectralmirror.engines import collect
 from spectralmirror.kernels import far_origin, shifted
 from spectralmirror.mixture.links import LINKS
-from spectralmirror.mixture.report import criteria
+from spectralmirror.mixture.report import Criteria
 from spectralmirror.mixture.summary import summarise
 from spectralmirror.responses import RESPONSES
 from spectralmirror.validation import FLOATS, check_groups
@@ -170,7 +170,7 @@ class MixturePrediction:
         float
             For m parameters and n rows.
         """
-        return self._criteria(X, y, groups)["bic"]
+        return self._criteria(X, y, groups).bic
 
     def aic(self, X: Any, y: Any, groups: Any = None) -> float:
         """Return Akaike's information criterion -2 log P + 2 m, the less the better.
@@ -189,7 +189,7 @@ class MixturePrediction:
         float
             For m parameters.
         """
-        return self._criteria(X, y, groups)["aic"]
+        return self._criteria(X, y, groups).aic
 
     def icl(self, X: Any, y: Any, groups: Any = None) -> float:
         """Return the integrated completed likelihood, bic + 2 entropy, the less the better.
@@ -210,7 +210,7 @@ class MixturePrediction:
         float
             The entropy is that of the assignments.
         """
-        return self._criteria(X, y, groups)["icl"]
+        return self._criteria(X, y, groups).icl
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None
@@ -322,9 +322,9 @@ class MixturePrediction:
         np.add.at(sums, numbers, log_f)
         return sums + log_p, numbers
 
-    def _criteria(self, X: Any, y: Any, groups: Any) -> dict[str, float]:
+    def _criteria(self, X: Any, y: Any, groups: Any) -> Criteria:
         joint, _ = self._joint(X, y, groups)
         total = logsumexp(joint, axis=1)
         r = np.exp(joint - total[:, None])
         entropy = -float(xlogy(r, r).sum())
-        return criteria(float(total.sum()), entropy, self.n_parameters_, len(column_or_1d(y)))
+        return Criteria(float(total.sum()), entropy, self.n_parameters_, len(column_or_1d(y)))

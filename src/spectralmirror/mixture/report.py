@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import xlogy
 
@@ -10,33 +12,62 @@ from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.likelihood import Posterior
 from spectralmirror.rowset import Block
 
-__all__ = ["assignment", "counted", "criteria"]
+__all__ = ["Criteria", "Report"]
 
 
-def criteria(
-    log_likelihood: float, entropy: float, n_parameters: int, n: float
-) -> dict[str, float]:
-    """Return AIC = -2 L + 2 m, BIC = -2 L + m log n, and ICL = BIC + 2 entropy, m parameters."""
-    bic = -2 * log_likelihood + n_parameters * np.log(n)
-    return {
-        "log_likelihood": log_likelihood,
-        "aic": -2 * log_likelihood + 2 * n_parameters,
-        "bic": float(bic),
-        "icl": float(bic + 2 * entropy),
-    }
+@dataclass(frozen=True)
+class Criteria:
+    """Log-likelihood L and entropy of the assignments, for m parameters and n rows.
+
+    AIC = -2 L + 2 m, BIC = -2 L + m log n, and ICL = BIC + 2 entropy.
+    """
+
+    log_likelihood: float
+    entropy: float
+    n_parameters: int
+    n_rows: float
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion."""
+        return -2 * self.log_likelihood + 2 * self.n_parameters
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian criterion."""
+        return -2 * self.log_likelihood + self.n_parameters * float(np.log(self.n_rows))
+
+    @property
+    def icl(self) -> float:
+        """The integrated completed likelihood."""
+        return self.bic + 2 * self.entropy
 
 
-def counted(fit: Fit) -> dict[str, float]:
-    """Return log-likelihood and information criteria of the rows that were fitted."""
-    found = _sums(fit)
-    size = len(fit.ascent.parameters.packed()) - 1
-    return criteria(float(found[0]), float(found[1]), size, fit.likelihood.rowset.rows.total_weight)
+@dataclass(frozen=True)
+class Report:
+    """What a fit is worth.
 
+    Attributes
+    ----------
+    criteria : Criteria
+        Of the rows that were fitted.
+    entropy : float
+        Mean entropy of the assignments of rows, over log k.
+    accuracy : float
+        Mean probability of the most likely component of a row.
+    """
 
-def assignment(fit: Fit) -> tuple[float, float]:
-    """Return the mean entropy of the assignments over log k, and their expected accuracy."""
-    found, k = _sums(fit), len(fit.ascent.parameters)
-    return float(found[2] / found[4] / np.log(k)) if k > 1 else 0.0, float(found[3] / found[4])
+    criteria: Criteria
+    entropy: float
+    accuracy: float
+
+    @classmethod
+    def of(cls, fit: Fit) -> Report:
+        """Judge a fit: one pass over the rows."""
+        log_likelihood, of_groups, of_rows, largest, n = map(float, _sums(fit))
+        k, size = len(fit.ascent.parameters), len(fit.ascent.parameters.packed()) - 1
+        criteria = Criteria(log_likelihood, of_groups, size, n)
+        return cls(criteria, of_rows / n / np.log(k) if k > 1 else 0.0, largest / n)
 
 
 def _sums(fit: Fit) -> Vector:
