@@ -93,8 +93,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         are hard to tell apart, it then replaces one at a time by a random one, for as long as
         that helps. "random" takes `n_init` plain random starts. An array holds the profiles of
         the only start, with equal weights and no intercepts.
-    n_init : int, default=32
-        The number of starts; with "spectral" the most of them, a third of which are not
+    n_init : int, default=44
+        The number of starts; with "spectral" the most of them, a quarter of which are not
         replacements.
     solver : {"lbfgs", "em"}, default="lbfgs"
         "em" is expectation and maximisation, with exact M steps: it never goes downhill, and is
@@ -205,7 +205,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         subspace: Any = "auto",
         refine: bool = True,
         init: str | ArrayLike = "spectral",
-        n_init: int = 32,
+        n_init: int = 44,
         solver: str = "lbfgs",
         tol: float = 1e-3,
         max_iter: int = 500,

@@ -208,7 +208,7 @@ def _search(
     task: Task, likelihood: Likelihood, candidates: Iterator[tuple[str, Parameters]]
 ) -> list[Found]:
     spectral = task.init == "spectral"
-    most = -(-task.n_init // 3) if spectral else task.n_init
+    most = -(-task.n_init // 4) if spectral else task.n_init
     return search(
         likelihood,
         islice(candidates, most),

@@ -29,8 +29,8 @@ ROUGH, FINE = 0.3, 0.01
 ALIKE = 0.5
 #: A component is split into two that lie this share of its length on either side.
 SPLIT = 0.5
-#: How often each component is replaced in vain before the search ends.
-N_ROUNDS = 2
+#: Penalties of the rounds in which each component is replaced, before the search ends in vain.
+ROUNDS: tuple[tuple[float, ...], ...] = (RELAXATION[1:], RELAXATION[1:], (), ())
 #: Length of random profiles, in whitened coordinates.
 LENGTH = 5.0
 
@@ -100,19 +100,21 @@ def shake(
 ) -> list[Found]:
     """Replace one component of the best maximum by a random one, and climb again.
 
-    The lightest component first, until each was replaced twice without any gain. A light one is
+    The lightest component first, until each was replaced without any gain: twice with a relaxed
+    penalty, and twice with the user's own, which leads to other maxima. A light component is
     easily stuck in a maximum of its own, which starts that agree with each other all share.
     """
     found, best, n_in_vain = list(found), found[0].ascent, 0
     for _ in range(n_most):
         k = len(best.parameters)
-        if n_in_vain == N_ROUNDS * k:
+        n_round = n_in_vain // k
+        if n_round == len(ROUNDS):
             break
         c = int(np.argsort(best.parameters.weights)[n_in_vain % k])
         profiles = best.parameters.profiles.copy()
         profiles[c] = random_profiles(likelihood, 1, rng).profiles[0]
         start = Parameters(profiles, best.parameters.logits)
-        ascent = relaxed(likelihood, start, climber, RELAXATION[1:], FINE, max_iter)
+        ascent = relaxed(likelihood, start, climber, ROUNDS[n_round], FINE, max_iter)
         found.append(Found(ascent, Start("one replaced", ascent.value, ascent.n_iter)))
         n_in_vain += 1
         if ascent.value > best.value + ALIKE:
