@@ -33,7 +33,7 @@ def fitted(X, y, k=2, groups=None, sample_weight=None, **options):
     return mixture.fit(X, y, groups=groups, sample_weight=sample_weight)
 
 
-def alike(one, other, rtol=1e-5, atol=1e-6):
+def assert_alike(one, other, rtol=1e-5, atol=1e-6):
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=rtol, atol=atol)
     np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=rtol, atol=atol)
     np.testing.assert_allclose(one.weights_, other.weights_, rtol=rtol, atol=atol)
@@ -88,7 +88,7 @@ class TestInvariance:
     def test_permuted_rows(self):
         X, y, _ = data()
         order = np.random.default_rng(0).permutation(len(y))
-        alike(fitted(X, y), fitted(X[order], y[order]))
+        assert_alike(fitted(X, y), fitted(X[order], y[order]))
 
     def test_rescaled_and_shifted_columns(self):
         X, y, _ = data()
@@ -124,11 +124,11 @@ class TestInvariance:
         if grouped:
             copy = np.concatenate([np.arange(w) for w in weight]).astype(int)
             again = truth.groups[twice] * 2 + copy
-        alike(one, fitted(X[twice], y[twice], groups=again), rtol=1e-4, atol=1e-4)
+        assert_alike(one, fitted(X[twice], y[twice], groups=again), rtol=1e-4, atol=1e-4)
 
     def test_groups_of_one_row_are_no_groups(self):
         X, y, _ = data()
-        alike(fitted(X, y), fitted(X, y, groups=np.arange(len(y))[::-1]), rtol=0, atol=0)
+        assert_alike(fitted(X, y), fitted(X, y, groups=np.arange(len(y))[::-1]), rtol=0, atol=0)
 
     def test_the_same_answer_on_any_number_of_threads(self):
         X, y, _ = data(40_000)
@@ -136,25 +136,25 @@ class TestInvariance:
         for n_threads in (1, 2):
             with threadpool_limits(n_threads, user_api="blas"):
                 found.append(fitted(X, y))
-        alike(*found, rtol=0, atol=0)
+        assert_alike(*found, rtol=0, atol=0)
         assert found[0].starts_ == found[1].starts_
 
     def test_sparse_single_precision_and_frames(self):
         X, y, _ = data()
         X[np.abs(X) < 0.5] = 0
         dense = fitted(X, y)
-        alike(dense, fitted(sparse.csr_array(X), y))
-        alike(dense, fitted(pd.DataFrame(X, columns=list("abcd")), pd.Series(y)))
-        alike(dense, fitted(X.astype(np.float32), y), rtol=1e-3, atol=1e-3)
+        assert_alike(dense, fitted(sparse.csr_array(X), y))
+        assert_alike(dense, fitted(pd.DataFrame(X, columns=list("abcd")), pd.Series(y)))
+        assert_alike(dense, fitted(X.astype(np.float32), y), rtol=1e-3, atol=1e-3)
         named = fitted(X, np.where(y > 0, "yes", "no"))
-        alike(dense, named, rtol=0, atol=0)
+        assert_alike(dense, named, rtol=0, atol=0)
         assert set(named.predict(X)) <= {"yes", "no"}
 
 
 class TestOptions:
     def test_em_reaches_the_same_maximum(self):
         X, y, _ = data()
-        alike(fitted(X, y), fitted(X, y, solver="em"), rtol=1e-4, atol=1e-4)
+        assert_alike(fitted(X, y), fitted(X, y, solver="em"), rtol=1e-4, atol=1e-4)
 
     def test_ambient_and_random_starts(self):
         X, y, _ = data()
@@ -173,12 +173,12 @@ class TestOptions:
             assert subspace_error(mixture.coef_, mirror.components_) < 1e-6
             assert mixture.objective_ < fitted(X, y).objective_
         refined = fitted(X, y, subspace=mirror, solver=solver)
-        alike(refined, fitted(X, y), rtol=1e-4, atol=1e-4)
+        assert_alike(refined, fitted(X, y), rtol=1e-4, atol=1e-4)
 
     def test_starts_from_given_profiles(self):
         X, y, truth = data()
         mixture = fitted(X, y, init=truth.profiles)
-        alike(mixture, fitted(X, y))
+        assert_alike(mixture, fitted(X, y))
         assert [start.kind for start in mixture.starts_] == ["given"]
         inside = fitted(X, y, init=truth.profiles, subspace=truth.profiles, refine=False)
         assert subspace_error(inside.coef_, truth.profiles) < 1e-6
