@@ -44,7 +44,7 @@ class Ascent:
     converged: bool
 
 
-#: climb(likelihood, start, tol=, max_iter=)
+#: climb(likelihood, start, tol=, max_iter=, inverse=None)
 Climber = Callable[..., Ascent]
 
 
@@ -63,7 +63,8 @@ def climb(
     inverse information of all of theta but the last logit, where that is given.
     """
     k, theta = len(start), start.packed()
-    scaled = _by_coupling(likelihood, start) if inverse is None else _by_inverse(inverse)
+    scaled = None if inverse is None else _by_inverse(inverse)
+    scaled = _by_coupling(likelihood, start) if scaled is None else scaled
 
     def objective(phi: Vector) -> tuple[float, Vector]:
         parameters = Parameters.unpacked(theta + scaled(phi, False), k)
@@ -111,8 +112,12 @@ def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
     return scaled
 
 
-def _by_inverse(inverse: Matrix) -> Scaling:
-    root = np.linalg.cholesky(inverse)
+def _by_inverse(inverse: Matrix) -> Scaling | None:
+    """Return None where rounding has left the inverse without a root."""
+    try:
+        root = np.linalg.cholesky(inverse)
+    except np.linalg.LinAlgError:
+        return None
 
     def scaled(vector: Vector, transposed: bool) -> Vector:
         return np.append((root.T if transposed else root) @ vector[:-1], 0.0)
