@@ -1,0 +1,339 @@
+"""Mixtures of linear regressions by tensor moments (Chaganty and Liang 2013)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.utils import check_array, check_random_state, gen_even_slices
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from spectralmirror.arrays import AnyArray, Matrix, Vector
+from spectralmirror.baselines.tensors import SymmetricIndex, power_decomposition
+
+__all__ = ["SpectralExperts"]
+
+#: Numbers in a block of products of features.
+BLOCK = 4_000_000
+
+
+class SpectralExperts(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Mixture of linear regressions, from regressions of y, y^2 and y^3 on tensor powers of x.
+
+    The model is y = <b_l, x> + noise, l drawn with probability p_l, noise with mean 0, variance s^2
+    and third moment s_3. Then E[y^2 | x] = <M_2, x (x) x> + s^2 and E[y^3 | x] = <M_3, x (x) x
+    (x) x> + 3 s^2 <M_1, x> + s_3, where M_q = sum_l p_l b_l (x) ... (x) b_l. The moments M_1, M_2,
+    M_3 are regression coefficients, the last two with a nuclear-norm penalty (of M_3, that of its
+    unfolding), because they have rank k. Whitening M_3 by M_2 leaves an orthogonal tensor, which the
+    robust tensor power method decomposes.
+
+    Limits. It has no intercept: centre y and X, or the moments are of something else. It needs
+    b_1 ... b_k to be linearly independent, so k <= n_features. Its regression has about d^3/6
+    coefficients: a fit takes n d^6/36 operations and d^6/36 numbers, so 20 features are many, and
+    the error of M_3 calls for many more rows than coefficients. It does not work for labels: where
+    y is -1 or +1, y^2 is constant and y^3 is y, so M_2 is 0 and nothing is left to decompose
+    (:class:`~spectralmirror.LinearClassifierMixture` is for these).
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of regressions k.
+    alpha : float, default=0.3
+        Strength of the penalty of M_q, in units of s_q sqrt(d^(q-1) / n), the size of the noise
+        in its gradient, with s_q the residual standard deviation of a regression without penalty.
+    max_iter : int, default=1000
+        Most proximal steps of a regression.
+    tol : float, default=1e-6
+        A regression ends when a step changes the coefficients by less than this share.
+    random_state : int, RandomState instance or None, default=None
+        For the starts of the power method.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_components, n_features)
+        The regressions b_l, heaviest first.
+    weights_ : ndarray of shape (n_components,)
+        The probabilities p_l.
+    noise_variance_ : float
+        s^2, the intercept of the second regression.
+    second_moment_ : ndarray of shape (n_features, n_features)
+        The estimate of M_2.
+    third_moment_ : ndarray of shape (n_features, n_features, n_features)
+        The estimate of M_3.
+    n_iter_ : int
+        Proximal steps of the longer regression.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has string column names.
+
+    References
+    ----------
+    A. Chaganty and P. Liang (2013), "Spectral experts for estimating mixtures of linear
+    regressions", ICML. A. Anandkumar, R. Ge, D. Hsu, S. Kakade and M. Telgarsky (2014), "Tensor
+    decompositions for learning latent variable models", JMLR 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectralmirror.baselines import SpectralExperts
+    >>> rng = np.random.default_rng(0)
+    >>> X, made_by = rng.standard_normal((20_000, 3)), rng.integers(2, size=20_000)
+    >>> b = np.array([[1.0, 2.0, 0.0], [-1.0, 0.0, 2.0]])
+    >>> y = (X * b[made_by]).sum(axis=1) + 0.1 * rng.standard_normal(20_000)
+    >>> found = SpectralExperts(2, random_state=0).fit(X, y)
+    >>> found.coef_.round(1)[found.coef_[:, 0].argsort()] + 0.0
+    array([[-1. ,  0. ,  2. ],
+           [ 1. ,  2. ,  0. ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float = 0.3,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the regressions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The features.
+        y : array-like of shape (n_samples,)
+            The responses.
+
+        Returns
+        -------
+        self : SpectralExperts
+            The fitted mixture.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        n, d = X.shape
+        k = int(self.n_components)
+        third = SymmetricIndex(d, 3)
+        if k > d:
+            raise ValueError(f"n_components={k} must be at most the number of features, {d}.")
+        if n <= len(third) + 1:
+            raise ValueError(
+                f"n_samples={n} is too few: the third moment of {d} features has {len(third)} "
+                "coefficients, and their regression needs more rows than that."
+            )
+        scale = float(np.sqrt(np.mean(y**2)))
+        if scale == 0:
+            raise ValueError("y is 0 in every row, so there is nothing to regress.")
+        # uncorrelated features of unit size; the model has no intercept, so means stay
+        root = _root_of_second_moment(X)
+        self._regress(X, y / scale, root, third)
+        values, vectors, back = self._decompose(k)
+        to_units = scale * solve_triangular(root, back, lower=True, trans="T")
+        weights = 1 / np.square(values)
+        order = np.argsort(-weights, kind="stable")
+        self.coef_ = (values[:, None] * (vectors @ to_units.T))[order]
+        self.weights_ = (weights / weights.sum())[order]
+        inverse = solve_triangular(root, np.eye(d), lower=True)
+        self.noise_variance_ *= scale**2
+        self.second_moment_ = scale**2 * inverse.T @ self.second_moment_ @ inverse
+        self.third_moment_ = scale**3 * np.einsum(
+            "abc,ai,bj,ck->ijk", self.third_moment_, inverse, inverse, inverse, optimize=True
+        )
+        return self
+
+    def predict(self, X: Any) -> Vector:
+        """Return E[y | x] = sum_l p_l <b_l, x>.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The expected responses.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(X @ (self.weights_ @ self.coef_))
+
+    def _regress(self, X: Matrix, y: Vector, root: Matrix, third: SymmetricIndex) -> None:
+        """Estimate M_2 and M_3 of whitened features and scaled y."""
+        n, d = X.shape
+        second = SymmetricIndex(d, 2)
+
+        def blocks(index: SymmetricIndex) -> Any:
+            for part in gen_even_slices(n, max(1, -(-n * len(index) // BLOCK))):
+                W = solve_triangular(root, X[part].T, lower=True).T
+                yield W, index.features(W), y[part]
+
+        squares = _Regression.of((phi, y2**2) for _, phi, y2 in blocks(second))
+        self.second_moment_, self.noise_variance_, n_second = self._low_rank(squares, second)
+        first = sum(y1 @ W for W, _, y1 in blocks(SymmetricIndex(d, 1))) / n
+        # E[y^3 | x] - 3 s^2 <M_1, x> is what M_3 explains
+        noise = 3 * max(self.noise_variance_, 0.0)
+        cubes = _Regression.of((phi, y3**3 - noise * (W @ first)) for W, phi, y3 in blocks(third))
+        self.third_moment_, _, n_third = self._low_rank(cubes, third)
+        self.n_iter_ = max(n_second, n_third)
+
+    def _low_rank(
+        self, regression: _Regression, index: SymmetricIndex
+    ) -> tuple[AnyArray, float, int]:
+        d, order = index.shape[0], len(index.shape)
+        free, error = regression.least_squares()
+        penalty = float(self.alpha) * error * np.sqrt(d ** (order - 1) / regression.n)
+
+        def shrink(tensor: AnyArray, by: float) -> AnyArray:
+            u, s, v = np.linalg.svd(tensor.reshape(d, -1), full_matrices=False)
+            return np.asarray((u * np.maximum(s - by, 0)) @ v).reshape(index.shape)
+
+        tensor, n_iter = _proximal_gradient(
+            lambda M: index.tensor(regression.gradient(index.vector(M))),
+            lambda M, step: shrink(M, step * penalty),
+            index.tensor(free),
+            regression.smoothness,
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
+        )
+        vector = index.vector(tensor)
+        return index.tensor(vector), regression.intercept(vector), n_iter
+
+    def _decompose(self, k: int) -> tuple[Vector, Matrix, Matrix]:
+        """Return lambda_l, v_l and the matrix back = V s^(1/2), so that b_l = lambda_l back v_l."""
+        eigenvalues, V = np.linalg.eigh(self.second_moment_)
+        eigenvalues, V = eigenvalues[::-1][:k], V[:, ::-1][:, :k]
+        if not eigenvalues[-1] > 1e-10:
+            found = int((eigenvalues > 1e-10).sum())
+            raise ValueError(
+                f"The second moment of the coefficients has rank {found}, not n_components={k}: "
+                "y^2 does not depend on X as it does in a mixture of so many linear regressions. "
+                "For binary labels use LinearClassifierMixture; otherwise try a smaller alpha or "
+                "more rows."
+            )
+        white = V / np.sqrt(eigenvalues)
+        T = np.einsum("abc,ai,bj,ck->ijk", self.third_moment_, white, white, white, optimize=True)
+        values, vectors = power_decomposition(T, k, check_random_state(self.random_state))
+        if not (values > 1e-10).all():
+            raise ValueError(
+                "The third moment does not agree with the second: no decomposition into "
+                f"{k} regressions with positive weights was found. Pass more rows."
+            )
+        return values, vectors, V * np.sqrt(eigenvalues)
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """Least squares with an intercept, from sums over blocks of rows."""
+
+    n: int
+    gram: Matrix
+    cross: Vector
+    feature_mean: Vector
+    target_mean: float
+    target_variance: float
+
+    @classmethod
+    def of(cls, blocks: Any) -> _Regression:
+        n, gram, cross, first, total, squares = 0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for phi, target in blocks:
+            n += len(target)
+            gram = gram + phi.T @ phi
+            cross = cross + target @ phi
+            first = first + phi.sum(axis=0)
+            total += float(target.sum())
+            squares += float(target @ target)
+        mean = np.asarray(first) / n
+        return cls(
+            n,
+            np.asarray(gram / n - np.outer(mean, mean)),
+            np.asarray(cross / n - mean * total / n),
+            mean,
+            total / n,
+            max(squares / n - (total / n) ** 2, 0.0),
+        )
+
+    def least_squares(self) -> tuple[Vector, float]:
+        """Return the coefficients without penalty, and the residual standard deviation."""
+        ridge = 1e-10 * np.trace(self.gram) / len(self.gram) * np.eye(len(self.gram))
+        found = cho_solve(cho_factor(self.gram + ridge, lower=True), self.cross)
+        return found, float(np.sqrt(max(self.target_variance - self.cross @ found, 0.0)))
+
+    def gradient(self, vector: Vector) -> Vector:
+        """Return the gradient of half the mean square."""
+        return np.asarray(self.gram @ vector - self.cross)
+
+    @property
+    def smoothness(self) -> float:
+        """The largest eigenvalue of the Gram matrix."""
+        return float(np.linalg.eigvalsh(self.gram)[-1])
+
+    def intercept(self, vector: Vector) -> float:
+        """Return the intercept that goes with coefficients."""
+        return float(self.target_mean - self.feature_mean @ vector)
+
+
+def _proximal_gradient(
+    gradient: Callable[[AnyArray], AnyArray],
+    proximal: Callable[[AnyArray, float], AnyArray],
+    start: AnyArray,
+    smoothness: float,
+    *,
+    max_iter: int,
+    tol: float,
+) -> tuple[AnyArray, int]:
+    """Minimise a smooth function plus a penalty by accelerated proximal steps.
+
+    FISTA (Beck and Teboulle 2009), which starts anew where it goes too far (O'Donoghue and
+    Candes 2015).
+    """
+    current = ahead = start
+    t = 1.0
+    for n_iter in range(1, max_iter + 1):
+        following = proximal(ahead - gradient(ahead) / smoothness, 1 / smoothness)
+        step = following - current
+        if np.vdot(ahead - following, step) > 0:  # too fast: the speed points uphill, start anew
+            t = 1.0
+        t_next = (1 + np.sqrt(1 + 4 * t**2)) / 2
+        ahead = following + (t - 1) / t_next * step
+        current, t = following, t_next
+        if np.linalg.norm(step) <= tol * np.linalg.norm(current):
+            break
+    return current, n_iter
+
+
+def _root_of_second_moment(X: Matrix) -> Matrix:
+    """Return the Cholesky factor of mean(x x'), or raise where features are collinear."""
+    try:
+        root = cholesky(X.T @ X / len(X), lower=True)
+    except np.linalg.LinAlgError:
+        root = np.zeros((1, 1))
+    if np.diagonal(root).min() <= 1e-7 * np.sqrt(np.mean(X**2, axis=0).max()):
+        raise ValueError(
+            "The features are collinear (some are combinations of others, or 0 in every row), "
+            "so their tensor powers have no unique coefficients: drop some of them."
+        )
+    return np.asarray(root)

@@ -1,0 +1,76 @@
+"""The tensor method finds mixtures of linear regressions, and breaks on binary labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.baselines import SpectralExperts
+from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.metrics import profile_error, subspace_error
+from spectralmirror.mixture import LinearClassifierMixture
+
+__all__ = ["EXPERTS", "regression_mixture"]
+
+SIZES = {
+    "tiny": (2000,),
+    "quick": (2000, 10_000, 50_000),
+    "full": (1000, 3000, 10_000, 30_000, 100_000, 300_000),
+}
+DIMENSION = {"tiny": 3, "quick": 5, "full": 5}
+REPETITIONS = {"tiny": 1, "quick": 5, "full": 20}
+NOISE = 0.2
+
+
+def cells(scale: str) -> list[Cell]:
+    """Return all sizes and seeds."""
+    return [
+        {"d": DIMENSION[scale], "n": n, "seed": seed}
+        for n in SIZES[scale]
+        for seed in range(REPETITIONS[scale])
+    ]
+
+
+def measure(d: int, n: int, seed: int) -> list[Row]:
+    """Return the errors of the tensor method on responses, on their signs, and on 0/1 labels.
+
+    Two profiles u_l ~ N(0, I) of equal weight. The response is <u_l, x> and noise of 0.2. Where
+    the tensor method finds no decomposition at all, `failed` is 1 and its errors are those of
+    knowing nothing, 1. The last row is our mixture, on the signs.
+    """
+    X, y, profiles = regression_mixture(d, n, seed)
+    signs = np.where(y > 0, 1.0, -1.0)
+    targets = {"responses": y, "labels -1/+1": signs, "labels 0/1": (signs + 1) / 2}
+    rows: list[Row] = []
+    for name, target in targets.items():
+        try:
+            found = SpectralExperts(2, random_state=seed).fit(X, target).coef_
+        except ValueError:
+            rows.append(_row("tensor", name, None, profiles))
+        else:
+            rows.append(_row("tensor", name, found, profiles))
+    mixture = LinearClassifierMixture(2, fit_intercept=False, random_state=seed).fit(X, signs)
+    rows.append(_row("mixture", "labels -1/+1", mixture.coef_, profiles))
+    return rows
+
+
+def regression_mixture(d: int, n: int, seed: int) -> tuple[Matrix, Vector, Matrix]:
+    """Draw x ~ N(0, I), y = <u_l, x> + noise for one of two profiles, and return the profiles."""
+    rng = np.random.default_rng(seed)
+    profiles, X = rng.standard_normal((2, d)), rng.standard_normal((n, d))
+    scores = (X @ profiles.T)[np.arange(n), rng.integers(2, size=n)]
+    return X, scores + NOISE * rng.standard_normal(n), profiles
+
+
+def _row(method: str, target: str, found: Matrix | None, profiles: Matrix) -> Row:
+    failed = found is None or len(found) < len(profiles)
+    return {
+        "method": method,
+        "target": target,
+        "failed": int(failed),
+        "sine": 1.0 if failed else subspace_error(found, profiles),
+        "profile_error": 1.0 if failed else profile_error(profiles, found, scale_free=True),
+    }
+
+
+EXPERTS = Experiment("experts", "Tensor moments on responses and on labels", cells, measure)

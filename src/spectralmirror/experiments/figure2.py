@@ -1,0 +1,52 @@
+"""Figure 2: how fast the subspace is found, against n and against n/d."""
+
+from __future__ import annotations
+
+from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.experiments.problems import section5
+from spectralmirror.experiments.references import efficient_sine, maximum_likelihood
+from spectralmirror.metrics import subspace_error
+from spectralmirror.subspace import SpectralMirror
+
+__all__ = ["FIGURE2"]
+
+DIMENSIONS = {"tiny": (5, 10), "quick": (10, 40), "full": (10, 20, 40, 80, 160)}
+ROWS_A_FEATURE = {
+    "tiny": (50, 200),
+    "quick": (20, 100, 500),
+    "full": (10, 20, 50, 100, 200, 500, 1000),
+}
+REPETITIONS = {"tiny": 2, "quick": 4, "full": 20}
+
+
+def cells(scale: str) -> list[Cell]:
+    """Return all sizes, labels and seeds."""
+    return [
+        {"labels": labels, "d": d, "rows_a_feature": ratio, "n": ratio * d, "seed": seed}
+        for labels in ("hard", "logistic")
+        for d in DIMENSIONS[scale]
+        for ratio in ROWS_A_FEATURE[scale]
+        for seed in range(REPETITIONS[scale])
+    ]
+
+
+def measure(labels: str, d: int, rows_a_feature: int, n: int, seed: int) -> list[Row]:
+    """Return sin d_P of every method.
+
+    The bound is that of an efficient estimate for this mixture; hard labels are not regular (the
+    error of maximum likelihood falls like d/n, not like its root) and have none.
+    """
+    X, y, truth = section5(n, d, seed, labels)
+    paper = SpectralMirror(2, method="paper").fit(X, y)
+    ours = SpectralMirror(2, random_state=seed).fit(X, y)
+    row: Row = {
+        "paper": subspace_error(paper.components_, truth.profiles),
+        "default": subspace_error(ours.components_, truth.profiles),
+        "likelihood": subspace_error(maximum_likelihood(X, y, truth).coef_, truth.profiles),
+    }
+    if labels == "logistic":
+        row["bound"] = efficient_sine(n, truth)
+    return [row]
+
+
+FIGURE2 = Experiment("figure2", "Convergence of the subspace", cells, measure)

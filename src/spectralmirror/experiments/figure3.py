@@ -1,0 +1,62 @@
+"""Figure 3: the expected label by K nearest neighbours, before and after projection."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import orth
+from sklearn.neighbors import KNeighborsRegressor
+
+from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.experiments.problems import section5
+from spectralmirror.subspace import SpectralMirror
+
+__all__ = ["FIGURE3"]
+
+SIZES = {
+    "tiny": (200, 800),
+    "quick": (250, 1000, 4000, 16_000),
+    "full": (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000),
+}
+DIMENSIONS = {"tiny": (5,), "quick": (20,), "full": (10, 20, 50)}
+REPETITIONS = {"tiny": 2, "quick": 5, "full": 25}
+NEW_ROWS = 1000
+
+
+def cells(scale: str) -> list[Cell]:
+    """Return all sizes and seeds."""
+    return [
+        {"d": d, "n": n, "seed": seed}
+        for d in DIMENSIONS[scale]
+        for n in SIZES[scale]
+        for seed in range(REPETITIONS[scale])
+    ]
+
+
+def measure(d: int, n: int, seed: int) -> list[Row]:
+    """Return the RMSE between the mean label of K neighbours and E[y | x], on new rows.
+
+    Once over all features, once each over the paper's U-hat, ours, and the true span; and the
+    RMSE of always saying the mean label, for scale.
+    """
+    X, y, truth = section5(n + NEW_ROWS, d, seed)
+    X, y, new = X[:n], y[:n], X[n:]
+    expected = truth.expected_label(new)
+    bases = {
+        "ambient": np.eye(d),
+        "paper": SpectralMirror(2, method="paper").fit(X, y).components_,
+        "default": SpectralMirror(2, random_state=seed).fit(X, y).components_,
+        "truth": orth(truth.profiles.T).T,
+    }
+    row: Row = {"mean": _rmse(y.mean(), expected)}
+    for name, basis in bases.items():
+        for how, K in (("sqrt", np.sqrt(n)), ("log", np.log(n))):
+            neighbours = KNeighborsRegressor(round(K)).fit(X @ basis.T, y)
+            row[f"{name}_{how}"] = _rmse(neighbours.predict(new @ basis.T), expected)
+    return [row]
+
+
+def _rmse(found: np.ndarray | float, expected: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((found - expected) ** 2)))
+
+
+FIGURE3 = Experiment("figure3", "Prediction by nearest neighbours", cells, measure)

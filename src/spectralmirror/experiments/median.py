@@ -1,0 +1,75 @@
+"""The median of the eigenvalues is no centre of the bulk where k >= d/2; the mean of Z is."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+
+from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.metrics import subspace_error
+from spectralmirror.subspace import SpectralMirror
+
+__all__ = ["MEDIAN"]
+
+DIMENSION = 10
+COMPONENTS = {"tiny": (2, 6), "quick": (2, 4, 6, 8), "full": (2, 3, 4, 5, 6, 7, 8)}
+SIZE = {"tiny": 5000, "quick": 100_000, "full": 400_000}
+REPETITIONS = {"tiny": 1, "quick": 4, "full": 20}
+
+
+def cells(scale: str) -> list[Cell]:
+    """Return all numbers of components and seeds."""
+    return [
+        {"n": SIZE[scale], "d": DIMENSION, "k": k, "seed": seed}
+        for k in COMPONENTS[scale]
+        for seed in range(REPETITIONS[scale])
+    ]
+
+
+def measure(n: int, d: int, k: int, seed: int) -> list[Row]:
+    """Return sin d_P with the median, with the mean of Z, and of our default.
+
+    k orthogonal hard classifiers of equal weight. At mean 0 and with r in the middle of them, the
+    bulk of Q lies at E[Z]: directions outside the span know nothing of Z.
+    """
+    X, y, truth = make_linear_classifier_mixture(
+        n, profiles=np.eye(k, d), weights=np.full(k, 1 / k), response="hard", random_state=seed
+    )
+    eigenvalues, directions, bulk = mirrored_spectrum(X, y)
+    median = float(np.median(eigenvalues))
+    ours = SpectralMirror(k, random_state=seed).fit(X, y)
+    return [
+        {
+            "median": subspace_error(furthest(eigenvalues, directions, median, k), truth.profiles),
+            "known_bulk": subspace_error(
+                furthest(eigenvalues, directions, bulk, k), truth.profiles
+            ),
+            "default": subspace_error(ours.components_, truth.profiles),
+        }
+    ]
+
+
+def mirrored_spectrum(X: Matrix, y: Vector) -> tuple[Vector, Matrix, float]:
+    """Return eigenvalues, un-whitened eigenvectors (a row each) and the mean of Z: lines 1 to 6."""
+    half = len(X) // 2
+    first, second = X[:half], X[half:]
+    mean = first.mean(axis=0)
+    centred = first - mean
+    covariance = centred.T @ centred / len(second)
+    r = np.linalg.solve(covariance, y[:half] @ centred / half)
+    Z = y[half:] * np.sign(second @ r)
+    centred = second - mean
+    Q = (centred * Z[:, None]).T @ centred / len(second)
+    eigenvalues, vectors = eigh(Q, covariance)  # the whitening, and its inverse, in one
+    return eigenvalues, vectors.T, float(Z.mean())
+
+
+def furthest(eigenvalues: Vector, directions: Matrix, bulk: float, k: int) -> Matrix:
+    """Return the k directions whose eigenvalues lie furthest from the bulk (lines 7 and 8)."""
+    order = np.argsort(-np.abs(eigenvalues - bulk), kind="stable")
+    return np.asarray(directions[order[:k]])
+
+
+MEDIAN = Experiment("median", "The median as the centre of the bulk", cells, measure)

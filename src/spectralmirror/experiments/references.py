@@ -1,0 +1,63 @@
+"""What estimates are measured against: the oracle, and what is possible at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.datasets import MixtureTruth
+from spectralmirror.mixture import LinearClassifierMixture
+
+__all__ = ["efficient_sine", "inverse_information", "maximum_likelihood", "population_mirror"]
+
+#: Hard labels are fitted by logistic profiles, which start at this length.
+SHARP = 10.0
+
+
+def maximum_likelihood(X: Matrix, y: Any, truth: MixtureTruth) -> LinearClassifierMixture:
+    """Maximise the likelihood from the truth: the oracle. Hard labels are fitted as logistic."""
+    profiles = truth.profiles
+    if truth.response.name == "hard":
+        profiles = SHARP * profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
+    mixture = LinearClassifierMixture(
+        len(profiles), fit_intercept=False, subspace=None, init=profiles, max_iter=3000
+    )
+    return mixture.fit(X, y)
+
+
+def inverse_information(profiles: Matrix, weights: Any) -> Matrix:
+    """Return the inverse of I_B = E[grad h grad h' / (1 - h^2)], the information about a plane.
+
+    h(u) = sum_l p_l (2 f(<u_l, u>) - 1) for logistic f, two profiles and x ~ N(0, I), by
+    Gauss-Hermite quadrature in the plane. tr(I_B^-1) (d - k)/n bounds E |sin Theta|_F^2 below.
+    """
+    nodes, mass = np.polynomial.hermite_e.hermegauss(200)
+    grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
+    mass = np.outer(mass, mass).ravel() / (2 * np.pi)
+    plane = np.linalg.qr(profiles.T)[0]
+    t, weights = grid @ (profiles @ plane).T, np.asarray(weights)
+    gradient = (2 * expit(t) * expit(-t) * weights) @ (profiles @ plane)
+    variance = 4 * (expit(t) @ weights) * (expit(-t) @ weights)  # 1 - h^2, exact in the tails
+    information = (gradient * (mass / variance)[:, None]).T @ gradient
+    return np.asarray(np.linalg.inv(information))
+
+
+def efficient_sine(n: int, truth: MixtureTruth) -> float:
+    """Return what sin d_P tends to for an efficient estimate of a plane from n logistic labels.
+
+    Errors across the plane are rows of N(0, I_B^-1/n), one for each of d - k directions, so the
+    expected square of their largest singular value is at least (d - k)/n times the largest
+    eigenvalue of I_B^-1, and near it for d much larger than k. A sine is no more than 1.
+    """
+    k, d = truth.profiles.shape
+    inverse = inverse_information(truth.profiles, truth.weights)
+    return float(min(1.0, np.sqrt((d - k) / n * np.linalg.eigvalsh(inverse)[-1])))
+
+
+def population_mirror(truth: MixtureTruth) -> Vector:
+    """Return the direction of r for hard labels and x ~ N(0, I): sum_l p_l u_l / |u_l|."""
+    lengths = np.linalg.norm(truth.profiles, axis=1)
+    return np.asarray((truth.weights / lengths) @ truth.profiles)

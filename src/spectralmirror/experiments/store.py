@@ -1,0 +1,78 @@
+"""Finished cells on disk, so that an interrupted run goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+import spectralmirror
+from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.files import written_whole
+
+__all__ = ["Store"]
+
+#: What decides how a table looks, but not what is in it.
+NOT_NUMBERS = ("plotting", "cli.py", "reproduction.py")
+
+
+@dataclass(frozen=True)
+class Store:
+    """One file a cell, named by everything that its numbers depend on.
+
+    That is: the settings, the code of the experiment and of the library, and the versions of
+    NumPy, SciPy and scikit-learn. Where any of these changes the name does too, and a cell that
+    was measured before is not found any more.
+    """
+
+    folder: Path
+    code: str
+
+    @classmethod
+    def of(cls, experiment: Experiment, output: Path) -> Store:
+        """Return the store of an experiment below the output folder."""
+        return cls(output / ".cells" / experiment.name, _code_digest(experiment))
+
+    def path(self, cell: Cell) -> Path:
+        """Return where a cell is kept."""
+        key = json.dumps([self.code, dict(cell)], sort_keys=True)
+        return self.folder / f"{sha256(key.encode()).hexdigest()[:24]}.json"
+
+    def read(self, cell: Cell) -> list[Row] | None:
+        """Return the rows of a finished cell, or None; a damaged file counts as not finished."""
+        try:
+            stored = json.loads(self.path(cell).read_text())
+            rows: list[Row] = stored["rows"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return rows
+
+    def write(self, cell: Cell, rows: list[Row]) -> None:
+        """Keep a finished cell: all of it, or nothing."""
+        with written_whole(self.path(cell)) as path:
+            path.write_text(json.dumps({"cell": dict(cell), "rows": rows}))
+
+
+def _code_digest(experiment: Experiment) -> str:
+    """Return a digest of all code on which the numbers of an experiment depend."""
+    import numpy
+    import scipy
+    import sklearn
+
+    digest = sha256()
+    for library in (numpy, scipy, sklearn, spectralmirror):
+        digest.update(f"{library.__name__} {library.__version__}\n".encode())
+    package = Path(str(spectralmirror.__file__)).parent
+    own = Path(str(find_spec(experiment.module).origin))  # type: ignore[union-attr]
+    experiments = Path(__file__).parent
+    shared = {"experiment.py", "references.py", "problems.py"}
+    for path in sorted(package.rglob("*.py")):
+        inside = path.relative_to(package)
+        if inside.parts[0] in NOT_NUMBERS:
+            continue
+        if path.parent == experiments and path != own and path.name not in shared:
+            continue
+        digest.update(f"{inside.as_posix()}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
