@@ -15,11 +15,11 @@ __all__ = ["BLIND", "BLIND_SPOT"]
 BLIND = 0.79864
 WEIGHTS = {
     "tiny": (0.6, BLIND),
-    "quick": (0.6, 0.7, BLIND, 0.9),
+    "quick": (0.5, 0.6, 0.7, BLIND, 0.86, 0.95),
     "full": (0.5, 0.55, 0.6, 0.65, 0.7, 0.74, 0.77, BLIND, 0.83, 0.86, 0.9, 0.95),
 }
 SIZE = {"tiny": (4000, 5), "quick": (40_000, 30), "full": (80_000, 30)}
-REPETITIONS = {"tiny": 1, "quick": 3, "full": 20}
+REPETITIONS = {"tiny": 1, "quick": 6, "full": 20}
 DEGREES, NORM = 130.0, 3.0
 
 

@@ -14,11 +14,11 @@ __all__ = ["EXPERTS", "regression_mixture"]
 
 SIZES = {
     "tiny": (2000,),
-    "quick": (2000, 10_000, 50_000),
+    "quick": (1000, 3000, 10_000, 30_000, 100_000),
     "full": (1000, 3000, 10_000, 30_000, 100_000, 300_000),
 }
 DIMENSION = {"tiny": 3, "quick": 5, "full": 5}
-REPETITIONS = {"tiny": 1, "quick": 5, "full": 20}
+REPETITIONS = {"tiny": 1, "quick": 10, "full": 20}
 NOISE = 0.2
 
 

@@ -10,13 +10,13 @@ from spectralmirror.subspace import SpectralMirror
 
 __all__ = ["FIGURE2"]
 
-DIMENSIONS = {"tiny": (5, 10), "quick": (10, 40), "full": (10, 20, 40, 80, 160)}
+DIMENSIONS = {"tiny": (5, 10), "quick": (10, 20, 40, 80), "full": (10, 20, 40, 80, 160)}
 ROWS_A_FEATURE = {
     "tiny": (50, 200),
-    "quick": (20, 100, 500),
-    "full": (10, 20, 50, 100, 200, 500, 1000),
+    "quick": (20, 50, 100, 200, 500),
+    "full": (10, 20, 50, 100, 200, 500, 1000, 2000),
 }
-REPETITIONS = {"tiny": 2, "quick": 4, "full": 20}
+REPETITIONS = {"tiny": 2, "quick": 10, "full": 20}
 
 
 def cells(scale: str) -> list[Cell]:

@@ -14,11 +14,11 @@ __all__ = ["FIGURE3"]
 
 SIZES = {
     "tiny": (200, 800),
-    "quick": (250, 1000, 4000, 16_000),
+    "quick": (250, 500, 1000, 2000, 4000, 8000, 16_000),
     "full": (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000),
 }
 DIMENSIONS = {"tiny": (5,), "quick": (20,), "full": (10, 20, 50)}
-REPETITIONS = {"tiny": 2, "quick": 5, "full": 25}
+REPETITIONS = {"tiny": 2, "quick": 10, "full": 25}
 NEW_ROWS = 1000
 
 

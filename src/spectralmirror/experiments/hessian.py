@@ -14,11 +14,11 @@ __all__ = ["HESSIAN"]
 
 MEANS = {
     "tiny": (0.0, 1.0),
-    "quick": (0.0, 0.5, 1.0, 2.0),
+    "quick": (0.0, 0.25, 0.5, 1.0, 1.5, 2.0),
     "full": (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0),
 }
 SIZE = {"tiny": (2000, 5), "quick": (20_000, 20), "full": (20_000, 20)}
-REPETITIONS = {"tiny": 2, "quick": 5, "full": 20}
+REPETITIONS = {"tiny": 2, "quick": 10, "full": 20}
 
 
 def cells(scale: str) -> list[Cell]:

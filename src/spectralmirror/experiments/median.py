@@ -14,9 +14,9 @@ from spectralmirror.subspace import SpectralMirror
 __all__ = ["MEDIAN"]
 
 DIMENSION = 10
-COMPONENTS = {"tiny": (2, 6), "quick": (2, 4, 6, 8), "full": (2, 3, 4, 5, 6, 7, 8)}
+COMPONENTS = {"tiny": (2, 6), "quick": (2, 3, 4, 5, 6, 7, 8), "full": (2, 3, 4, 5, 6, 7, 8)}
 SIZE = {"tiny": 5000, "quick": 100_000, "full": 400_000}
-REPETITIONS = {"tiny": 1, "quick": 4, "full": 20}
+REPETITIONS = {"tiny": 1, "quick": 6, "full": 20}
 
 
 def cells(scale: str) -> list[Cell]:

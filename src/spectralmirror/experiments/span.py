@@ -13,7 +13,7 @@ __all__ = ["SPAN"]
 DIMENSIONS = {"tiny": (5,), "quick": (20,), "full": (10, 20, 50)}
 ROWS_A_FEATURE = {
     "tiny": (100,),
-    "quick": (20, 200, 2000),
+    "quick": (10, 50, 200, 1000, 5000),
     "full": (10, 20, 50, 100, 200, 500, 1000, 2000, 5000),
 }
 REPETITIONS = {"tiny": 2, "quick": 20, "full": 100}
