@@ -41,7 +41,7 @@ clean:
 
 .venv/.demo: .venv/.python pyproject.toml
 	@echo "Installing spectralmirror into .venv"
-	@$(PIP) --editable '.[plot]'
+	@$(PIP) --editable .
 	@touch $@
 
 .venv/.dev: .venv/.python pyproject.toml

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -10,7 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.utils import check_array, check_random_state, gen_even_slices
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, gen_even_slices
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,16 +23,18 @@ __all__ = ["SpectralExperts"]
 
 #: Numbers in a block of products of features.
 BLOCK = 4_000_000
+#: Eigenvalues below this are rounding: y has unit size, and features are white.
+SEEN = 1e-10
 
 
-class SpectralExperts(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class SpectralExperts(RegressorMixin, BaseEstimator):
     """Mixture of linear regressions, from regressions of y, y^2 and y^3 on tensor powers of x.
 
     The model is y = <b_l, x> + noise, l drawn with probability p_l, noise with mean 0, variance s^2
     and third moment s_3. Then E[y^2 | x] = <M_2, x (x) x> + s^2 and E[y^3 | x] = <M_3, x (x) x
     (x) x> + 3 s^2 <M_1, x> + s_3, where M_q = sum_l p_l b_l (x) ... (x) b_l. The moments M_1, M_2,
     M_3 are regression coefficients, the last two with a nuclear-norm penalty (of M_3, that of its
-    unfolding), because they have rank k. Whitening M_3 by M_2 leaves an orthogonal tensor, which the
+    unfolding), because they have rank k. Whitened by M_2, M_3 is an orthogonal tensor, which the
     robust tensor power method decomposes.
 
     Limits. It has no intercept: centre y and X, or the moments are of something else. It needs
@@ -46,8 +50,8 @@ class SpectralExperts(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Number of regressions k.
     alpha : float, default=0.3
         Strength of the penalty of M_q, in units of s_q sqrt(d^(q-1) / n), the size of the noise
-        in its gradient, with s_q the residual standard deviation of a regression without penalty.
-    max_iter : int, default=1000
+        in its gradient where y^q has the standard deviation s_q.
+    max_iter : int, default=2000
         Most proximal steps of a regression.
     tol : float, default=1e-6
         A regression ends when a step changes the coefficients by less than this share.
@@ -83,14 +87,14 @@ class SpectralExperts(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import numpy as np
     >>> from spectralmirror.baselines import SpectralExperts
+    >>> from spectralmirror.metrics import profile_error
     >>> rng = np.random.default_rng(0)
     >>> X, made_by = rng.standard_normal((20_000, 3)), rng.integers(2, size=20_000)
     >>> b = np.array([[1.0, 2.0, 0.0], [-1.0, 0.0, 2.0]])
     >>> y = (X * b[made_by]).sum(axis=1) + 0.1 * rng.standard_normal(20_000)
     >>> found = SpectralExperts(2, random_state=0).fit(X, y)
-    >>> found.coef_.round(1)[found.coef_[:, 0].argsort()] + 0.0
-    array([[-1. ,  0. ,  2. ],
-           [ 1. ,  2. ,  0. ]])
+    >>> round(profile_error(b, found.coef_), 1), found.weights_.round(1).tolist()
+    (0.0, [0.5, 0.5])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -106,7 +110,7 @@ class SpectralExperts(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         n_components: int = 2,
         *,
         alpha: float = 0.3,
-        max_iter: int = 1000,
+        max_iter: int = 2000,
         tol: float = 1e-6,
         random_state: Any = None,
     ):
@@ -132,36 +136,24 @@ class SpectralExperts(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self : SpectralExperts
             The fitted mixture.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        n, d = X.shape
-        k = int(self.n_components)
-        third = SymmetricIndex(d, 3)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        y, d, k = np.asarray(y, dtype=np.float64), X.shape[1], int(self.n_components)
         if k > d:
             raise ValueError(f"n_components={k} must be at most the number of features, {d}.")
-        if n <= len(third) + 1:
-            raise ValueError(
-                f"n_samples={n} is too few: the third moment of {d} features has {len(third)} "
-                "coefficients, and their regression needs more rows than that."
-            )
         scale = float(np.sqrt(np.mean(y**2)))
         if scale == 0:
             raise ValueError("y is 0 in every row, so there is nothing to regress.")
         # uncorrelated features of unit size; the model has no intercept, so means stay
         root = _root_of_second_moment(X)
-        self._regress(X, y / scale, root, third)
-        values, vectors, back = self._decompose(k)
-        to_units = scale * solve_triangular(root, back, lower=True, trans="T")
-        weights = 1 / np.square(values)
+        second, noise, third = self._moments(X, y / scale, root)
+        values, vectors = _decompose(second, third, k, check_random_state(self.random_state))
+        weights, inverse = 1 / np.square(values), solve_triangular(root, np.eye(d), lower=True)
         order = np.argsort(-weights, kind="stable")
-        self.coef_ = (values[:, None] * (vectors @ to_units.T))[order]
+        self.coef_ = (scale * vectors @ inverse)[order]
         self.weights_ = (weights / weights.sum())[order]
-        inverse = solve_triangular(root, np.eye(d), lower=True)
-        self.noise_variance_ *= scale**2
-        self.second_moment_ = scale**2 * inverse.T @ self.second_moment_ @ inverse
-        self.third_moment_ = scale**3 * np.einsum(
-            "abc,ai,bj,ck->ijk", self.third_moment_, inverse, inverse, inverse, optimize=True
-        )
+        self.noise_variance_ = scale**2 * noise
+        self.second_moment_ = scale**2 * inverse.T @ second @ inverse
+        self.third_moment_ = scale**3 * _contract(third, inverse)
         return self
 
     def predict(self, X: Any) -> Vector:
@@ -181,31 +173,38 @@ class SpectralExperts(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(X @ (self.weights_ @ self.coef_))
 
-    def _regress(self, X: Matrix, y: Vector, root: Matrix, third: SymmetricIndex) -> None:
-        """Estimate M_2 and M_3 of whitened features and scaled y."""
+    def _moments(self, X: Matrix, y: Vector, root: Matrix) -> tuple[Matrix, float, AnyArray]:
+        """Return M_2, s^2 and M_3 of whitened features, by regressions on their products."""
         n, d = X.shape
-        second = SymmetricIndex(d, 2)
 
-        def blocks(index: SymmetricIndex) -> Any:
+        def blocks(index: SymmetricIndex) -> Iterator[tuple[Matrix, Matrix, Vector]]:
             for part in gen_even_slices(n, max(1, -(-n * len(index) // BLOCK))):
                 W = solve_triangular(root, X[part].T, lower=True).T
                 yield W, index.features(W), y[part]
 
-        squares = _Regression.of((phi, y2**2) for _, phi, y2 in blocks(second))
-        self.second_moment_, self.noise_variance_, n_second = self._low_rank(squares, second)
-        first = sum(y1 @ W for W, _, y1 in blocks(SymmetricIndex(d, 1))) / n
+        order2, order3 = SymmetricIndex(d, 2), SymmetricIndex(d, 3)
+        squares = _Regression.of((phi, target**2) for _, phi, target in blocks(order2))
+        second, n_second = self._low_rank(squares, order2)
+        noise = squares.intercept(order2.vector(second))
+        first = solve_triangular(root, X.T @ y / n, lower=True)  # M_1: features are white
         # E[y^3 | x] - 3 s^2 <M_1, x> is what M_3 explains
-        noise = 3 * max(self.noise_variance_, 0.0)
-        cubes = _Regression.of((phi, y3**3 - noise * (W @ first)) for W, phi, y3 in blocks(third))
-        self.third_moment_, _, n_third = self._low_rank(cubes, third)
+        by_noise = 3 * max(noise, 0.0) * first
+        cubes = _Regression.of((phi, y3**3 - W @ by_noise) for W, phi, y3 in blocks(order3))
+        third, n_third = self._low_rank(cubes, order3)
         self.n_iter_ = max(n_second, n_third)
+        if self.n_iter_ == self.max_iter:
+            warnings.warn(
+                f"A regression did not converge in max_iter={self.max_iter} steps: raise it.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return second, noise, third
 
-    def _low_rank(
-        self, regression: _Regression, index: SymmetricIndex
-    ) -> tuple[AnyArray, float, int]:
+    def _low_rank(self, regression: _Regression, index: SymmetricIndex) -> tuple[AnyArray, int]:
+        """Return the coefficients as a symmetric tensor, and the number of steps."""
         d, order = index.shape[0], len(index.shape)
-        free, error = regression.least_squares()
-        penalty = float(self.alpha) * error * np.sqrt(d ** (order - 1) / regression.n)
+        noise = np.sqrt(regression.target_variance * d ** (order - 1) / regression.n)
+        penalty = float(self.alpha) * float(noise)
 
         def shrink(tensor: AnyArray, by: float) -> AnyArray:
             u, s, v = np.linalg.svd(tensor.reshape(d, -1), full_matrices=False)
@@ -214,35 +213,43 @@ class SpectralExperts(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tensor, n_iter = _proximal_gradient(
             lambda M: index.tensor(regression.gradient(index.vector(M))),
             lambda M, step: shrink(M, step * penalty),
-            index.tensor(free),
+            index.tensor(regression.least_squares()),
             regression.smoothness,
             max_iter=int(self.max_iter),
             tol=float(self.tol),
         )
-        vector = index.vector(tensor)
-        return index.tensor(vector), regression.intercept(vector), n_iter
+        return index.tensor(index.vector(tensor)), n_iter
 
-    def _decompose(self, k: int) -> tuple[Vector, Matrix, Matrix]:
-        """Return lambda_l, v_l and the matrix back = V s^(1/2), so that b_l = lambda_l back v_l."""
-        eigenvalues, V = np.linalg.eigh(self.second_moment_)
-        eigenvalues, V = eigenvalues[::-1][:k], V[:, ::-1][:, :k]
-        if not eigenvalues[-1] > 1e-10:
-            found = int((eigenvalues > 1e-10).sum())
-            raise ValueError(
-                f"The second moment of the coefficients has rank {found}, not n_components={k}: "
-                "y^2 does not depend on X as it does in a mixture of so many linear regressions. "
-                "For binary labels use LinearClassifierMixture; otherwise try a smaller alpha or "
-                "more rows."
-            )
-        white = V / np.sqrt(eigenvalues)
-        T = np.einsum("abc,ai,bj,ck->ijk", self.third_moment_, white, white, white, optimize=True)
-        values, vectors = power_decomposition(T, k, check_random_state(self.random_state))
-        if not (values > 1e-10).all():
-            raise ValueError(
-                "The third moment does not agree with the second: no decomposition into "
-                f"{k} regressions with positive weights was found. Pass more rows."
-            )
-        return values, vectors, V * np.sqrt(eigenvalues)
+
+def _decompose(
+    second: Matrix, third: AnyArray, k: int, rng: np.random.RandomState
+) -> tuple[Vector, Matrix]:
+    """Return lambda_l = p_l^(-1/2) and the regressions b_l.
+
+    With M_2 = V diag(s) V' and the whitening W = V diag(s)^(-1/2), the tensor M_3(W, W, W) is
+    sum_l lambda_l v_l (x) v_l (x) v_l for orthonormal v_l, and b_l = lambda_l V diag(s)^(1/2) v_l.
+    """
+    eigenvalues, V = np.linalg.eigh(second)
+    eigenvalues, V = eigenvalues[::-1][:k], V[:, ::-1][:, :k]
+    if not eigenvalues[-1] > SEEN:
+        raise ValueError(
+            f"The second moment of the coefficients has rank {int((eigenvalues > SEEN).sum())}, "
+            f"not n_components={k}: y^2 does not depend on X as it does in a mixture of so many "
+            "linear regressions. For binary labels use LinearClassifierMixture; otherwise try a "
+            "smaller alpha, or more rows."
+        )
+    values, vectors = power_decomposition(_contract(third, V / np.sqrt(eigenvalues)), k, rng)
+    if not (values > SEEN).all():
+        raise ValueError(
+            "The third moment does not agree with the second: no decomposition into "
+            f"{k} regressions of positive weight was found. Pass more rows."
+        )
+    return values, values[:, None] * vectors @ (V * np.sqrt(eigenvalues)).T
+
+
+def _contract(T: AnyArray, A: Matrix) -> AnyArray:
+    """Return T(A, A, A)."""
+    return np.asarray(np.einsum("abc,ai,bj,ck->ijk", T, A, A, A, optimize=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,30 +264,24 @@ class _Regression:
     target_variance: float
 
     @classmethod
-    def of(cls, blocks: Any) -> _Regression:
-        n, gram, cross, first, total, squares = 0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for phi, target in blocks:
-            n += len(target)
-            gram = gram + phi.T @ phi
-            cross = cross + target @ phi
-            first = first + phi.sum(axis=0)
-            total += float(target.sum())
-            squares += float(target @ target)
-        mean = np.asarray(first) / n
+    def of(cls, blocks: Iterable[tuple[Matrix, Vector]]) -> _Regression:
+        """Sum over blocks of features and targets."""
+        n, sums = 0, None
+        for phi, target in blocks:  # with y as one more column, all sums are one product
+            both = np.column_stack([phi, target, np.ones(len(target))])
+            product = both.T @ both
+            n, sums = n + len(target), product if sums is None else sums + product
+        assert sums is not None
+        mean = sums[:-1, -1] / n
+        covariance = sums[:-1, :-1] / n - np.outer(mean, mean)
         return cls(
-            n,
-            np.asarray(gram / n - np.outer(mean, mean)),
-            np.asarray(cross / n - mean * total / n),
-            mean,
-            total / n,
-            max(squares / n - (total / n) ** 2, 0.0),
+            n, covariance[:-1, :-1], covariance[:-1, -1], mean[:-1], mean[-1], covariance[-1, -1]
         )
 
-    def least_squares(self) -> tuple[Vector, float]:
-        """Return the coefficients without penalty, and the residual standard deviation."""
+    def least_squares(self) -> Vector:
+        """Return the coefficients without penalty, the shortest where there are too few rows."""
         ridge = 1e-10 * np.trace(self.gram) / len(self.gram) * np.eye(len(self.gram))
-        found = cho_solve(cho_factor(self.gram + ridge, lower=True), self.cross)
-        return found, float(np.sqrt(max(self.target_variance - self.cross @ found, 0.0)))
+        return np.asarray(cho_solve(cho_factor(self.gram + ridge, lower=True), self.cross))
 
     def gradient(self, vector: Vector) -> Vector:
         """Return the gradient of half the mean square."""
@@ -310,9 +311,8 @@ def _proximal_gradient(
     FISTA (Beck and Teboulle 2009), which starts anew where it goes too far (O'Donoghue and
     Candes 2015).
     """
-    current = ahead = start
-    t = 1.0
-    for n_iter in range(1, max_iter + 1):
+    current, ahead, t, n_iter = start, start, 1.0, 0
+    for n_iter in range(1, max_iter + 1):  # noqa: B007
         following = proximal(ahead - gradient(ahead) / smoothness, 1 / smoothness)
         step = following - current
         if np.vdot(ahead - following, step) > 0:  # too fast: the speed points uphill, start anew

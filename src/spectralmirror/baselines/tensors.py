@@ -67,13 +67,13 @@ def power_decomposition(
     to unit length, from random starts; the best is repeated, its term subtracted, and so on.
     """
     T, values, vectors = T.copy(), np.empty(k), np.empty((k, len(T)))
-    for l in range(k):
+    for i in range(k):
         v = rng.standard_normal((n_starts, len(T)))
         v = _iterate(T, v / np.linalg.norm(v, axis=1, keepdims=True), n_iter)
         best = v[[np.argmax(_values(T, v))]]
-        vectors[l] = _iterate(T, best, n_iter)[0]
-        values[l] = _values(T, vectors[[l]])[0]
-        T -= values[l] * np.einsum("i,j,k->ijk", *[vectors[l]] * 3)
+        vectors[i] = _iterate(T, best, n_iter)[0]
+        values[i] = _values(T, vectors[[i]])[0]
+        T -= values[i] * np.einsum("i,j,k->ijk", *[vectors[i]] * 3)
     return values, vectors
 
 

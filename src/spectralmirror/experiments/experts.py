@@ -63,14 +63,11 @@ def regression_mixture(d: int, n: int, seed: int) -> tuple[Matrix, Vector, Matri
 
 
 def _row(method: str, target: str, found: Matrix | None, profiles: Matrix) -> Row:
-    failed = found is None or len(found) < len(profiles)
-    return {
-        "method": method,
-        "target": target,
-        "failed": int(failed),
-        "sine": 1.0 if failed else subspace_error(found, profiles),
-        "profile_error": 1.0 if failed else profile_error(profiles, found, scale_free=True),
-    }
+    row: Row = {"method": method, "target": target, "failed": 0, "sine": 1.0, "profile_error": 1.0}
+    if found is None or len(found) < len(profiles):
+        return row | {"failed": 1}
+    error = profile_error(profiles, found, scale_free=True)
+    return row | {"sine": subspace_error(found, profiles), "profile_error": error}
 
 
 EXPERTS = Experiment("experts", "Tensor moments on responses and on labels", cells, measure)

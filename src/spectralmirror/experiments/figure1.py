@@ -17,7 +17,7 @@ __all__ = ["FIGURE1"]
 #: Chosen to look well: an acute angle, unequal weights, and r-hat between them.
 PROFILES = np.array([[1.0, 0.1, 0.25], [0.1, 1.0, 0.35]])
 WEIGHTS = (0.55, 0.45)
-SHOWN = {"tiny": 50, "quick": 350, "full": 350}
+SHOWN = {"tiny": 50, "quick": 240, "full": 240}
 
 
 def cells(scale: str) -> list[Cell]:
@@ -35,7 +35,7 @@ def measure(shown: int, n: int, seed: int) -> list[Row]:
         n, profiles=PROFILES, weights=WEIGHTS, response="hard", random_state=seed
     )
     r = SpectralMirror(2, method="paper").fit(X, y).mirror_direction_
-    rows = [_row("profile", u, l, 0) for l, u in enumerate(truth.profiles, 1)]
+    rows = [_row("profile", u, i, 0) for i, u in enumerate(truth.profiles, 1)]
     rows.append(_row("mirror", r / np.linalg.norm(r), 0, 0))
     half = slice(n // 2, n // 2 + shown)
     mirrored = y[half] * np.sign(X[half] @ r)

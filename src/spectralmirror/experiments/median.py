@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
 from spectralmirror.metrics import subspace_error
@@ -51,7 +51,7 @@ def measure(n: int, d: int, k: int, seed: int) -> list[Row]:
     ]
 
 
-def mirrored_spectrum(X: Matrix, y: Vector) -> tuple[Vector, Matrix, float]:
+def mirrored_spectrum(X: Matrix, y: AnyArray) -> tuple[Vector, Matrix, float]:
     """Return eigenvalues, un-whitened eigenvectors (a row each) and the mean of Z: lines 1 to 6."""
     half = len(X) // 2
     first, second = X[:half], X[half:]

@@ -25,7 +25,8 @@ def maximum_likelihood(X: Matrix, y: Any, truth: MixtureTruth) -> LinearClassifi
     mixture = LinearClassifierMixture(
         len(profiles), fit_intercept=False, subspace=None, init=profiles, max_iter=3000
     )
-    return mixture.fit(X, y)
+    mixture.fit(X, y)
+    return mixture
 
 
 def inverse_information(profiles: Matrix, weights: Any) -> Matrix:

@@ -57,12 +57,8 @@ def legend_below(ax: Any, ncols: int = 3, below: float = 0.14, markerscale: floa
 def axes_of(axes: Any, n: int, size: tuple[float, float] = (5, 4.5)) -> list[Any]:
     """Return n axes to draw on, new ones where none are given."""
     if axes is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError(
-                "Plots need matplotlib: install it with pip install 'spectralmirror[plot]'."
-            ) from None
+        import matplotlib.pyplot as plt
+
         _, axes = plt.subplots(
             1, n, figsize=(size[0] * n, size[1]), sharey=True, layout="constrained"
         )

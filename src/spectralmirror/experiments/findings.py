@@ -1,0 +1,196 @@
+"""What the tables say, in sentences: every figure that the documentation quotes comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+__all__ = ["FINDINGS", "spread"]
+
+#: r counts as inside a subspace when the sine between them is below this.
+INSIDE = 0.1
+
+
+def spread(table: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Return how well curves for different d align at equal n/d.
+
+    For every n/d the least and the largest mean over d, and their ratio less 1: 0 is perfect.
+    """
+    by_d = table.group_by("rows_a_feature", "d").agg(pl.col(value).mean().alias("mean"))
+    ends = by_d.group_by("rows_a_feature").agg(
+        pl.col("mean").min().alias("least"), pl.col("mean").max().alias("largest")
+    )
+    return ends.with_columns((pl.col("largest") / pl.col("least") - 1).alias("spread")).sort(
+        "rows_a_feature"
+    )
+
+
+def figure1(table: pl.DataFrame) -> list[str]:
+    """Say where r-hat lies between the profiles."""
+    vectors = table.filter(pl.col("kind") != "point").select("x1", "x2", "x3").to_numpy()
+    (u1, u2), r = vectors[:2], vectors[2]
+    weights, outside, _, _ = np.linalg.lstsq(np.array([u1, u2]).T, r, rcond=None)
+    cone = f"{weights[0]:.2f} u_1 + {weights[1]:.2f} u_2"
+    return [f"r-hat = {cone}, and a part of length {np.sqrt(outside[0]):.2f} outside the span."]
+
+
+def figure2(table: pl.DataFrame) -> list[str]:
+    """Say how large the errors are, and how well they align."""
+    found = []
+    for labels in ("hard", "logistic"):
+        part = table.filter(labels=labels)
+        names = ["paper", "default", "likelihood"] + ["bound"] * (labels == "logistic")
+        for ratio in sorted(part["rows_a_feature"].unique().to_list()):
+            at = part.filter(rows_a_feature=ratio)
+            found.append(f"{labels} labels, n/d = {ratio}: mean sin d_P {_means(at, names)}.")
+        for name in names:
+            ends = spread(part, name)
+            spreads = ", ".join(
+                f"{row['spread']:.0%} at {row['rows_a_feature']}" for row in ends.to_dicts()
+            )
+            found.append(
+                f"{labels} labels, {name}: the largest mean over d exceeds the least by {spreads}."
+            )
+    return found
+
+
+def figure3(table: pl.DataFrame) -> list[str]:
+    """Say from which n on the projection wins."""
+    found = []
+    for how, K in (("sqrt", "sqrt(n)"), ("log", "log(n)")):
+        for (d,), part in table.group_by("d", maintain_order=True):
+            for name in ("paper", "default"):
+                won = [
+                    n
+                    for (n,), at in part.sort("n").group_by("n", maintain_order=True)
+                    if _mean(at, f"{name}_{how}") < _mean(at, f"ambient_{how}")
+                ]
+                found.append(
+                    f"K = {K}, d = {d}: {name} beats all features at n = {_list(won) or 'none'}."
+                )
+            largest = part.filter(n=int(part["n"].max()))  # type: ignore[arg-type]
+            names = [f"{name}_{how}" for name in ("ambient", "paper", "default", "truth")]
+            rmse = _means(largest, names)
+            found.append(f"K = {K}, d = {d}, n = {largest['n'][0]}: RMSE {rmse}.")
+    return found
+
+
+def figure4(table: pl.DataFrame) -> list[str]:
+    """Say how EM does in each space, and whether it found the top there."""
+    found = []
+    names = ("ambient", "paper", "inside", "refined")
+    for (labels, start, n), at in table.group_by("labels", "start", "n", maintain_order=True):
+        for value in ("label", "expected", "component"):
+            columns = [f"{value}_{name}" for name in names]
+            columns += [f"{value}_bayes"] * (value != "expected")
+            found.append(
+                f"{labels} labels, EM from {start}, n = {n}: {value} {_means(at, columns)}."
+            )
+    for (labels, start), part in table.group_by("labels", "start", maintain_order=True):
+        better = (part["expected_ambient"] - part["expected_paper"] > 0).sum()
+        found.append(
+            f"{labels} labels, EM from {start}: inside the paper's span the expected label is "
+            f"predicted better than in all features in {better} of {len(part)} data sets."
+        )
+        gap = part["objective_refined"] - part["objective_ambient"]
+        found.append(
+            f"{labels} labels: LinearClassifierMixture() ends more than 2 below EM in all features "
+            f"from {start} in {int((gap < -2).sum())} of {len(part)} data sets, more than 2 above "
+            f"in {int((gap > 2).sum())}."
+        )
+    return found
+
+
+def span(table: pl.DataFrame) -> list[str]:
+    """Say how often r is in the span."""
+    found = []
+    for (ratio,), at in table.group_by("rows_a_feature", maintain_order=True):
+        share = float((at["r"] < INSIDE).mean())  # type: ignore[arg-type]
+        good = at.filter(pl.col("paper") < 0.3)
+        inside = (
+            f"{float((good['r'] < INSIDE).mean()):.0%} of the {len(good)} with sin d_P < 0.3"  # type: ignore[arg-type]
+            if len(good)
+            else "no data set has sin d_P < 0.3"
+        )
+        found.append(
+            f"n/d = {ratio}: the sine between r and U-hat is below {INSIDE} in {share:.0%} of "
+            f"{len(at)} data sets, {inside}; means: "
+            f"{_means(at, ['r', 'r_hat', 'r_hat_error', 'paper', 'with_r_hat'])}."
+        )
+    return found
+
+
+def hessian(table: pl.DataFrame) -> list[str]:
+    """Say what each method sees at each mean."""
+    return _by(table, "mean", ["labels", "residuals", "paper", "default"], "|mean of x| = {}")
+
+
+def experts(table: pl.DataFrame) -> list[str]:
+    """Say what the tensor method finds in responses and in labels."""
+    found = []
+    for (method, target), part in table.group_by("method", "target", maintain_order=True):
+        for (n,), at in part.group_by("n", maintain_order=True):
+            found.append(
+                f"{method} on {target}, n = {n}: {_means(at, ['sine', 'profile_error', 'failed'])}."
+            )
+    return found
+
+
+def cost(table: pl.DataFrame) -> list[str]:
+    """Say how seconds grow, by the slope of the larger half of each curve on log axes."""
+    found = []
+    for (against, method), part in table.group_by("against", "method", maintain_order=True):
+        part = part.sort(str(against))
+        upper = part.tail(max(2, -(-len(part) // 2)))
+        slope = np.polyfit(np.log(upper[str(against)]), np.log(upper["seconds"]), 1)[0]
+        last = part.tail(1)
+        found.append(
+            f"{method}: {last['seconds'][0]:.3g} s at n = {last['n'][0]}, d = {last['d'][0]}; "
+            f"grows like {against}^{slope:.2f} from {against} = {upper[str(against)][0]} on."
+        )
+    return found
+
+
+def median(table: pl.DataFrame) -> list[str]:
+    """Say what the centre of the bulk changes."""
+    return _by(table, "k", ["median", "known_bulk", "default"], "k = {}")
+
+
+def blindspot(table: pl.DataFrame) -> list[str]:
+    """Say what each method sees at each weight."""
+    names = ["paper", "paper_with_mirror", "default", "likelihood"]
+    return _by(table, "p", names, "p = {}")
+
+
+def _by(table: pl.DataFrame, by: str, names: list[str], words: str) -> list[str]:
+    groups = table.group_by(by, maintain_order=True)
+    return [f"{words.format(at)}: mean sin d_P {_means(part, names)}." for (at,), part in groups]
+
+
+def _mean(table: pl.DataFrame, name: str) -> float:
+    return float(table[name].mean())  # type: ignore[arg-type]
+
+
+def _means(table: pl.DataFrame, names: list[str]) -> str:
+    return ", ".join(f"{name} {_mean(table, name):.3g}" for name in names)
+
+
+def _list(values: list[object]) -> str:
+    return ", ".join(str(value) for value in values)
+
+
+#: table -> sentences, by the name of the experiment.
+FINDINGS: dict[str, Callable[[pl.DataFrame], list[str]]] = {
+    "figure1": figure1,
+    "figure2": figure2,
+    "figure3": figure3,
+    "figure4": figure4,
+    "span": span,
+    "hessian": hessian,
+    "experts": experts,
+    "cost": cost,
+    "median": median,
+    "blindspot": blindspot,
+}

@@ -1,0 +1,101 @@
+"""The paper's evidence, made anew: tables, pictures, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from spectralmirror.experiments import EXPERIMENTS, run
+from spectralmirror.experiments.findings import FINDINGS
+from spectralmirror.files import written_whole
+from spectralmirror.plotting.reproduction import PICTURES
+
+__all__ = ["Reproduced", "reproduce", "write_picture", "write_table"]
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """One experiment, done.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    table : polars.DataFrame
+        What was measured.
+    findings : list of str
+        What it says.
+    files : list of Path
+        What was written.
+    """
+
+    name: str
+    table: pl.DataFrame
+    findings: list[str]
+    files: list[Path]
+
+
+def reproduce(
+    name: str,
+    output: Path,
+    *,
+    scale: str = "full",
+    n_jobs: int = -1,
+    listen: Callable[[int, int], None] = lambda done, total: None,
+) -> Reproduced:
+    """Measure what is not measured yet, and write the table, its picture and its findings.
+
+    Parameters
+    ----------
+    name : str
+        A key of EXPERIMENTS.
+    output : Path
+        Where to write ``name.parquet``, ``.csv``, ``.svg``, ``.png`` and ``.txt``; finished cells
+        are kept below ``.cells`` there, and a later run takes them over.
+    scale : {"tiny", "quick", "full"}, default="full"
+        How much is measured.
+    n_jobs : int, default=-1
+        Processes; -1 is one a core.
+    listen : callable, default does nothing
+        ``listen(done, total)`` is told of finished cells.
+
+    Returns
+    -------
+    Reproduced
+        The table and what was written.
+    """
+    rows = run(EXPERIMENTS[name], output, scale=scale, n_jobs=n_jobs, listen=listen)
+    files = list(write_table(pl.DataFrame(rows, infer_schema_length=None), output / name))
+    table = pl.read_parquet(output / f"{name}.parquet")  # pictures show what the table holds
+    files += write_picture(PICTURES[name](table), output / name)
+    findings = FINDINGS[name](table)
+    files.append(output / f"{name}.txt")
+    with written_whole(files[-1]) as path:
+        path.write_text("".join(f"{line}\n" for line in findings), encoding="utf-8")
+    return Reproduced(name, table, findings, files)
+
+
+def write_table(table: pl.DataFrame, stem: Path) -> Iterable[Path]:
+    """Write a table as Parquet and as CSV, numbers with four digits, and yield the paths."""
+    rounded = table.with_columns(pl.selectors.float().round_sig_figs(4))
+    for suffix, write in ((".parquet", rounded.write_parquet), (".csv", rounded.write_csv)):
+        with written_whole(stem.with_suffix(suffix)) as path:
+            write(path)
+        yield stem.with_suffix(suffix)
+
+
+def write_picture(figure: Any, stem: Path) -> Iterable[Path]:
+    """Write a figure as SVG and as PNG, the same bytes for the same figure, and yield the paths."""
+    import matplotlib as mpl
+
+    for suffix in (".svg", ".png"):
+        with (
+            written_whole(stem.with_suffix(suffix)) as path,
+            mpl.rc_context({"svg.hashsalt": stem.name, "svg.fonttype": "none"}),
+        ):
+            figure.savefig(path, dpi=110, metadata={"Date": None} if suffix == ".svg" else None)
+        yield stem.with_suffix(suffix)
