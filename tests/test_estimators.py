@@ -17,6 +17,7 @@ from spectralmirror import (
     PrincipalHessianDirections,
     SpectralMirror,
 )
+from spectralmirror.baselines import SpectralExperts
 from spectralmirror.datasets import make_linear_classifier_mixture
 
 WIDE = "15 rows of 30 features have no covariance that could be inverted"
@@ -121,7 +122,7 @@ def test_pipeline_and_clone(frame):
 
 
 @pytest.mark.parametrize(
-    "thing", [SpectralMirror, PrincipalHessianDirections, LinearClassifierMixture]
+    "thing", [SpectralMirror, PrincipalHessianDirections, LinearClassifierMixture, SpectralExperts]
 )
 def test_docstrings_name_every_parameter_with_its_true_default(thing):
     documented = dict(

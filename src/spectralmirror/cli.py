@@ -51,7 +51,7 @@ def reproduce(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME...",
+            metavar="NAME",
             help=f"What to reproduce: {', '.join(NAMES[:-1])}, or all.",
             autocompletion=_complete,
             show_default=False,

@@ -29,7 +29,7 @@ SIZES = {
     "full": (8000, 32_000, 128_000, 512_000, 2_048_000),
 }
 #: The tensor method is not run beyond so many features, or so many numbers in X.
-MOST_FEATURES = {"tiny": 4, "quick": 16, "full": 24}
+MOST_FEATURES = {"tiny": 8, "quick": 16, "full": 24}
 MOST_NUMBERS = 7_000_000
 REPEATS = 3
 

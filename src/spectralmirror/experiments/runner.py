@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -61,7 +62,14 @@ def run(
 
 
 def _processes(alone: bool) -> AbstractContextManager[Any]:
-    return nullcontext() if alone else parallel_config(backend="loky", inner_max_num_threads=1)
+    if alone:
+        return nullcontext()
+    return parallel_config(backend="loky", inner_max_num_threads=1, initializer=_ignore_interrupts)
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the first process, which then ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _finish(experiment: Experiment, store: Store, cell: Cell) -> None:
