@@ -19,16 +19,11 @@ from scipy.special import expit, log_expit, logsumexp
 
 from spectralmirror import LinearClassifierMixture, SpectralMirror
 from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.experiments.problems import at_angle
+from spectralmirror.experiments.references import inverse_information
 from spectralmirror.metrics import principal_angles
 
 SEEDS = 20
-
-
-def at_angle(degrees: float, norm: float, d: int) -> np.ndarray:
-    """Two profiles of a norm, at an angle."""
-    angle, profiles = np.radians(degrees), np.zeros((2, d))
-    profiles[:, :2] = norm * np.array([[1, 0], [np.cos(angle), np.sin(angle)]])
-    return profiles
 
 
 @dataclass(frozen=True)
@@ -119,23 +114,6 @@ def likelihood_from_truth(X, y, truth, l2: float = 0.1) -> np.ndarray:
     return found.x[: k * d].reshape(k, d)
 
 
-def information_bound(profiles: np.ndarray, weights) -> float:
-    """tr(I_B^-1), I_B = E[grad h grad h' / (1 - h^2)], by Gauss-Hermite quadrature in the plane.
-
-    h(u) = sum_l p_l (2 f(<u_l, u>) - 1) for logistic f and two profiles.
-    """
-    nodes, mass = np.polynomial.hermite_e.hermegauss(200)
-    grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
-    mass = np.outer(mass, mass).ravel() / (2 * np.pi)
-    plane = np.linalg.qr(profiles.T)[0]
-    t = grid @ (profiles @ plane).T
-    weights = np.asarray(weights)
-    gradient = (2 * expit(t) * expit(-t) * weights) @ (profiles @ plane)
-    variance = 4 * (expit(t) @ weights) * (expit(-t) @ weights)  # 1 - h^2, exact in the tails
-    information = (gradient * (mass / variance)[:, None]).T @ gradient
-    return float(np.trace(np.linalg.inv(information)))
-
-
 def one(case: Case, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
     """Sines of the principal angles of four estimates, and our estimate of our error."""
     X, y, truth = case.data(seed)
@@ -181,7 +159,7 @@ def main() -> None:
         bound = ""
         if case.measure == "constant" and case.options.get("response") != "hard":
             weights = case.options.get("weights", [0.5, 0.5])
-            bound = f"{information_bound(case.options['profiles'], weights):.1f}"
+            bound = f"{np.trace(inverse_information(case.options['profiles'], weights)):.1f}"
         digits = 1 if case.measure == "constant" else 3
         table.add_row(
             case.name, case.measure, *(f"{v:.{digits}f}" for v in (paper, ours)),
