@@ -16,15 +16,18 @@ INSIDE = 0.1
 def spread(table: pl.DataFrame, value: str) -> pl.DataFrame:
     """Return how well curves for different d align at equal n/d.
 
-    For every n/d the least and the largest mean over d, and their ratio less 1: 0 is perfect.
+    For every n/d: `spread`, the largest mean over d less the least, in units of the least (0 is
+    perfect), and `noise`, the mean relative standard error of these means.
     """
-    by_d = table.group_by("rows_a_feature", "d").agg(pl.col(value).mean().alias("mean"))
-    ends = by_d.group_by("rows_a_feature").agg(
-        pl.col("mean").min().alias("least"), pl.col("mean").max().alias("largest")
+    by_d = table.group_by("rows_a_feature", "d").agg(
+        pl.col(value).mean().alias("mean"),
+        (pl.col(value).std() / pl.len().sqrt() / pl.col(value).mean()).alias("error"),
     )
-    return ends.with_columns((pl.col("largest") / pl.col("least") - 1).alias("spread")).sort(
-        "rows_a_feature"
+    by_ratio = by_d.group_by("rows_a_feature").agg(
+        (pl.col("mean").max() / pl.col("mean").min() - 1).alias("spread"),
+        pl.col("error").mean().alias("noise"),
     )
+    return by_ratio.sort("rows_a_feature")
 
 
 def figure1(table: pl.DataFrame) -> list[str]:
@@ -48,10 +51,12 @@ def figure2(table: pl.DataFrame) -> list[str]:
         for name in names:
             ends = spread(part, name)
             spreads = ", ".join(
-                f"{row['spread']:.0%} at {row['rows_a_feature']}" for row in ends.to_dicts()
+                f"{row['spread']:.0%} ({row['noise']:.0%}) at n/d = {row['rows_a_feature']}"
+                for row in ends.to_dicts()
             )
             found.append(
-                f"{labels} labels, {name}: the largest mean over d exceeds the least by {spreads}."
+                f"{labels} labels, {name}: the largest mean over d exceeds the least by {spreads}; "
+                "in brackets the standard error of such a mean."
             )
     return found
 
