@@ -55,6 +55,22 @@ def test_bad_usage_gets_a_sentence_and_leaves_nothing(tmp_path, monkeypatch, arg
     assert not list(tmp_path.iterdir())
 
 
+def test_a_quick_run_does_not_replace_a_full_one(tmp_path):
+    assert run(app, ["reproduce", "figure1", "-o", str(tmp_path)]).exit_code == 0
+    before = (tmp_path / "figure1.csv").read_bytes()
+    done = run(app, ["reproduce", "figure1", "--quick", "-o", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "holds the full run of figure1: choose another --output" in done.output
+    assert (tmp_path / "figure1.csv").read_bytes() == before
+
+
+def test_a_folder_of_any_name(tmp_path):
+    output = tmp_path / "a[/b] [bold]"
+    done = run(app, ["reproduce", "figure1", "--quick", "-o", str(output)])
+    assert done.exit_code == 0
+    assert str(output) in done.output
+
+
 def test_output_must_be_a_folder(tmp_path):
     file = tmp_path / "file"
     file.write_text("precious")

@@ -27,12 +27,13 @@ from spectralmirror.experiments.references import (
     inverse_information,
     maximum_likelihood,
     population_mirror,
+    span_error,
 )
 from spectralmirror.experiments.store import Store
-from spectralmirror.files import written_whole
+from spectralmirror.files import ABANDONED, sweep, written_whole
 from spectralmirror.metrics import subspace_error
 from spectralmirror.plotting.reproduction import PICTURES
-from spectralmirror.reproduction import reproduce
+from spectralmirror.reproduction import reproduce, scale_of
 
 NAMES = list(EXPERIMENTS)
 SINES = {
@@ -44,6 +45,11 @@ SINES = {
     "median": ["median", "known_bulk", "default"],
     "blindspot": ["paper", "paper_with_mirror", "default", "likelihood"],
 }
+
+
+def assert_same_numbers(rounded, table):
+    """CSV files hold five digits."""
+    assert_frame_equal(rounded, table, check_dtypes=False, rel_tol=1e-4, abs_tol=0)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +66,8 @@ def test_every_experiment_gives_a_table_a_picture_and_findings(tiny, name):
     assert {path.name for path in done[name].files} == {
         f"{name}.{suffix}" for suffix in ("parquet", "csv", "svg", "png", "txt")
     }
-    assert_frame_equal(pl.read_csv(output / f"{name}.csv"), table, check_dtypes=False)
+    assert_frame_equal(pl.read_parquet(output / f"{name}.parquet"), table)
+    assert_same_numbers(pl.read_csv(output / f"{name}.csv"), table)
     assert len(table) >= len(EXPERIMENTS[name].cells("tiny"))
     for column in SINES.get(name, []):
         values = table[column].drop_nulls()
@@ -70,7 +77,10 @@ def test_every_experiment_gives_a_table_a_picture_and_findings(tiny, name):
     svg = (output / f"{name}.svg").read_text()
     assert "<svg" in svg
     assert "nan" not in svg.lower().replace("nance", "")
-    assert (output / f"{name}.txt").read_text().splitlines() == findings
+    head, *lines = (output / f"{name}.txt").read_text().splitlines()
+    assert head.startswith("tiny run of spectralmirror")
+    assert lines == findings
+    assert scale_of(name, output) == "tiny"
     assert findings
     assert not any("nan" in line for line in findings)
     assert not list(output.glob(".unfinished-*"))
@@ -218,7 +228,7 @@ def test_a_run_killed_half_way_goes_on_where_it_stopped(tmp_path, at_once, how):
     after = finished(tmp_path, name)
     assert len(after) == total
     assert {path: after[path] for path in kept} == kept  # none was written again
-    assert_frame_equal(pl.read_csv(tmp_path / f"{name}.csv"), at_once, check_dtypes=False)
+    assert_same_numbers(pl.read_csv(tmp_path / f"{name}.csv"), at_once)
 
 
 def test_written_whole_or_not_at_all(tmp_path):
@@ -238,7 +248,76 @@ def test_written_whole_or_not_at_all(tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
 
 
+def test_a_cell_that_vanishes_is_no_smaller_table(tmp_path):
+    experiment = EXPERIMENTS["hessian"]
+    path = Store.of(experiment, tmp_path).path(experiment.cells("tiny")[0])
+
+    def lose(done, total):
+        if done == total:
+            path.unlink()
+
+    with pytest.raises(RuntimeError, match="A finished cell is gone"):
+        run(experiment, tmp_path, scale="tiny", n_jobs=1, listen=lose)
+
+
+def test_what_killed_processes_left_is_swept_after_a_day(tmp_path):
+    old, new = (tmp_path / "cells" / f".unfinished-{name}" for name in ("old", "new"))
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("half")
+    long_ago = time.time() - ABANDONED - 60
+    os.utime(old, (long_ago, long_ago))
+    sweep(tmp_path)
+    assert not old.exists()
+    assert new.exists()
+
+
+def workers_of(pid):
+    """Return the processes below a process that measure cells (Linux)."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+            command = (path.parent / "cmdline").read_bytes()
+        except (OSError, ValueError):
+            continue
+        if parent == pid and b"popen_loky" in command:
+            found.append(int(path.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize(
+    ("victim", "sentence"),
+    [("worker", "A process was killed, or memory ran out"), ("terminated", "Interrupted.")],
+)
+def test_a_killed_process_ends_the_run_with_a_sentence(tmp_path, victim, sentence):
+    process = start(tmp_path, "figure4", "--quick", "--jobs", "2")
+    wait_for(lambda: len(workers_of(process.pid)) == 2, process)
+    workers = workers_of(process.pid)
+    wait_for(lambda: (tmp_path / ".cells" / "figure4").exists(), process)
+    if victim == "worker":
+        os.kill(workers[0], signal.SIGKILL)
+    else:
+        os.kill(process.pid, signal.SIGTERM)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert sentence in said
+    assert "the same command goes on" in said
+    assert "Traceback" not in said
+    end = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < end, "workers go on without their parent"
+        time.sleep(0.1)
+
+
 # What is measured
+
+
+def test_a_missing_component_is_no_perfect_span():
+    truth = section5(10, 4, 0)[2]
+    assert span_error(truth.profiles, truth) < 1e-7
+    assert span_error(truth.profiles[:1], truth) == 1
 
 
 def test_section5_draws_the_papers_data():

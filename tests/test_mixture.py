@@ -424,3 +424,11 @@ def test_scaler_in_front_changes_nothing():
     np.testing.assert_allclose(
         fitted(X, y).predict_proba(X), fitted(scaled, y).predict_proba(scaled), atol=1e-6
     )
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_data_of_the_same_seed_do_not_return_as_starts(seed):
+    """Both draw from a generator; the first numbers of the data are their profiles."""
+    _, _, truth = make_linear_classifier_mixture(10, 6, random_state=seed)
+    drawn = LinearClassifierMixture(2, random_state=seed)._rng().standard_normal((2, 6))
+    assert profile_error(truth.profiles, drawn, scale_free=True) > 0.5

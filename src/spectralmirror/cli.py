@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import time
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryFile
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -12,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from spectralmirror import __version__
 from spectralmirror.experiments import EXPERIMENTS
+from spectralmirror.files import sweep
 
 __all__ = ["app", "main"]
 
@@ -25,6 +29,8 @@ console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 NAMES = [*EXPERIMENTS, "all"]
+#: Where there is no terminal for a bar, a line is printed every so many seconds.
+TELL_AFTER = 60.0
 
 
 def main() -> None:
@@ -80,19 +86,32 @@ def reproduce(
 
         spectralmirror reproduce all --output reproduction
     """
-    chosen = _chosen(names)
+    from spectralmirror.reproduction import scale_of
+
+    chosen, scale = _chosen(names), "quick" if quick else "full"
     if jobs == 0 or jobs < -1:
         _fail(f"--jobs must be at least 1, or -1 for one a core, got {jobs}.")
     _make_folder(output)
+    full = [name for name in chosen if quick and scale_of(name, output) == "full"]
+    if full:
+        _fail(f"{output} holds the full run of {', '.join(full)}: choose another --output.")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
         for name in chosen:
-            _reproduce(name, output, "quick" if quick else "full", jobs, quiet)
+            _reproduce(name, output, scale, jobs, quiet)
     except KeyboardInterrupt:
-        errors.print("Interrupted. What is finished is kept: the same command goes on from there.")
-        raise typer.Exit(1) from None
-    except OSError as problem:
-        errors.print(f"Cannot write to {output}: {problem.strerror or problem}.")
-        raise typer.Exit(1) from None
+        _end("Interrupted.")
+    except (BrokenExecutor, MemoryError) as problem:
+        _end(f"A process was killed, or memory ran out ({type(problem).__name__}): try --jobs 1.")
+    except (OSError, RuntimeError) as problem:
+        _end(f"{problem}")
+
+
+def _end(sentence: str) -> NoReturn:
+    """Say why the work ended early, and end with exit code 1."""
+    rest = "What is finished is kept: the same command goes on from there."
+    errors.print(f"{sentence} {rest}", markup=False)
+    raise typer.Exit(1)
 
 
 def _reproduce(name: str, output: Path, scale: str, jobs: int, quiet: bool) -> None:
@@ -102,10 +121,15 @@ def _reproduce(name: str, output: Path, scale: str, jobs: int, quiet: bool) -> N
     start, already = time.monotonic(), []
     with _progress(quiet) as progress:
         task = progress.add_task(name, total=None)
+        told = start
 
         def listen(done: int, total: int) -> None:
+            nonlocal told
             already.append(done)
             progress.update(task, completed=done, total=total)
+            if not (quiet or errors.is_terminal) and time.monotonic() - told > TELL_AFTER:
+                told = time.monotonic()
+                errors.print(f"{name}: {done} of {total} cells")
 
         one(name, output, scale=scale, n_jobs=jobs, listen=listen)
     if quiet:
@@ -139,15 +163,18 @@ def _chosen(names: list[str]) -> list[str]:
 
 
 def _make_folder(output: Path) -> None:
+    """Make the folder, see that it can be written to, and sweep it."""
     try:
         output.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=output):
+            sweep(output)
     except FileExistsError:
         _fail(f"--output {output} is a file: name a folder.")
     except OSError as problem:
-        _fail(f"--output {output} cannot be made: {problem.strerror}.")
+        _fail(f"--output {output} cannot be written to: {problem.strerror}.")
 
 
-def _fail(sentence: str) -> None:
+def _fail(sentence: str) -> NoReturn:
     """Say what is wrong with what the user gave, and end with exit code 2."""
     errors.print(sentence, markup=False)
     raise typer.Exit(2)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
-__all__ = ["written_whole"]
+__all__ = ["sweep", "written_whole"]
+
+UNFINISHED = ".unfinished-"
+#: Seconds after which an unfinished file belongs to no living process.
+ABANDONED = 86_400
 
 
 @contextmanager
@@ -16,7 +22,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     """Yield a path to write to, which takes the place of `path` when all went well.
 
     It lies beside it, in a folder of its own, so that two processes never write to one file. What
-    is interrupted leaves the old file, or none; of a killed process only that folder stays.
+    is interrupted leaves the old file, or none; of a killed process that folder stays, for
+    :func:`sweep`.
 
     Parameters
     ----------
@@ -29,7 +36,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         A path of the same name elsewhere, so that writers see the same suffix.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(mkdtemp(prefix=".unfinished-", dir=path.parent))
+    folder = Path(mkdtemp(prefix=UNFINISHED, dir=path.parent))
     unfinished = folder / path.name
     try:
         yield unfinished
@@ -37,3 +44,10 @@ def written_whole(path: Path) -> Iterator[Path]:
     finally:
         unfinished.unlink(missing_ok=True)
         folder.rmdir()
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed processes left unfinished below a folder, a day ago or longer."""
+    for left in folder.rglob(f"{UNFINISHED}*"):
+        if time.time() - left.stat().st_mtime > ABANDONED:
+            shutil.rmtree(left, ignore_errors=True)

@@ -10,12 +10,13 @@ from typing import Any
 
 import polars as pl
 
+from spectralmirror import __version__
 from spectralmirror.experiments import EXPERIMENTS, run
 from spectralmirror.experiments.findings import FINDINGS
 from spectralmirror.files import written_whole
 from spectralmirror.plotting.reproduction import PICTURES
 
-__all__ = ["Reproduced", "reproduce", "write_picture", "write_table"]
+__all__ = ["Reproduced", "reproduce", "scale_of", "write_picture", "write_table"]
 
 
 @dataclass(frozen=True)
@@ -70,20 +71,29 @@ def reproduce(
         The table and what was written.
     """
     rows = run(EXPERIMENTS[name], output, scale=scale, n_jobs=n_jobs, listen=listen)
-    files = list(write_table(pl.DataFrame(rows, infer_schema_length=None), output / name))
-    table = pl.read_parquet(output / f"{name}.parquet")  # pictures show what the table holds
-    files += write_picture(PICTURES[name](table), output / name)
+    table, stem = pl.DataFrame(rows, infer_schema_length=None), output / name
+    files = [*write_table(table, stem), *write_picture(PICTURES[name](table), stem)]
     findings = FINDINGS[name](table)
-    files.append(output / f"{name}.txt")
+    files.append(stem.with_suffix(".txt"))
     with written_whole(files[-1]) as path:
-        path.write_text("".join(f"{line}\n" for line in findings), encoding="utf-8")
+        head = f"{scale} run of spectralmirror {__version__}: {EXPERIMENTS[name].title}."
+        path.write_text("\n".join([head, *findings, ""]), encoding="utf-8")
     return Reproduced(name, table, findings, files)
 
 
+def scale_of(name: str, output: Path) -> str | None:
+    """Return the scale of the results that a folder holds, or None."""
+    try:
+        head = (output / f"{name}.txt").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    return head.partition(" ")[0]
+
+
 def write_table(table: pl.DataFrame, stem: Path) -> Iterable[Path]:
-    """Write a table as Parquet and as CSV, numbers with four digits, and yield the paths."""
-    rounded = table.with_columns(pl.selectors.float().round_sig_figs(4))
-    for suffix, write in ((".parquet", rounded.write_parquet), (".csv", rounded.write_csv)):
+    """Write a table as Parquet and, numbers with five digits, as CSV; yield the paths."""
+    rounded = table.with_columns(pl.selectors.float().round_sig_figs(5))
+    for suffix, write in ((".parquet", table.write_parquet), (".csv", rounded.write_csv)):
         with written_whole(stem.with_suffix(suffix)) as path:
             write(path)
         yield stem.with_suffix(suffix)

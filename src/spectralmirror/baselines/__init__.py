@@ -1,5 +1,5 @@
 """What spectralmirror is measured against."""
 
-from spectralmirror.baselines.spectral_experts import SpectralExperts
+from spectralmirror.baselines.spectral_experts import NoDecompositionError, SpectralExperts
 
-__all__ = ["SpectralExperts"]
+__all__ = ["NoDecompositionError", "SpectralExperts"]

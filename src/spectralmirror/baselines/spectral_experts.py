@@ -19,12 +19,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.baselines.tensors import SymmetricIndex, power_decomposition
 
-__all__ = ["SpectralExperts"]
+__all__ = ["NoDecompositionError", "SpectralExperts"]
 
 #: Numbers in a block of products of features.
 BLOCK = 4_000_000
 #: Eigenvalues below this are rounding: y has unit size, and features are white.
 SEEN = 1e-10
+
+
+class NoDecompositionError(ValueError):
+    """The moments are not those of a mixture of so many linear regressions."""
 
 
 class SpectralExperts(RegressorMixin, BaseEstimator):
@@ -65,7 +69,7 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
     weights_ : ndarray of shape (n_components,)
         The probabilities p_l.
     noise_variance_ : float
-        s^2, the intercept of the second regression.
+        s^2, the intercept of the second regression, or 0 where that is negative.
     second_moment_ : ndarray of shape (n_features, n_features)
         The estimate of M_2.
     third_moment_ : ndarray of shape (n_features, n_features, n_features)
@@ -185,10 +189,10 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
         order2, order3 = SymmetricIndex(d, 2), SymmetricIndex(d, 3)
         squares = _Regression.of((phi, target**2) for _, phi, target in blocks(order2))
         second, n_second = self._low_rank(squares, order2)
-        noise = squares.intercept(order2.vector(second))
+        noise = max(squares.intercept(order2.vector(second)), 0.0)
         first = solve_triangular(root, X.T @ y / n, lower=True)  # M_1: features are white
         # E[y^3 | x] - 3 s^2 <M_1, x> is what M_3 explains
-        by_noise = 3 * max(noise, 0.0) * first
+        by_noise = 3 * noise * first
         cubes = _Regression.of((phi, y3**3 - W @ by_noise) for W, phi, y3 in blocks(order3))
         third, n_third = self._low_rank(cubes, order3)
         self.n_iter_ = max(n_second, n_third)
@@ -232,7 +236,7 @@ def _decompose(
     eigenvalues, V = np.linalg.eigh(second)
     eigenvalues, V = eigenvalues[::-1][:k], V[:, ::-1][:, :k]
     if not eigenvalues[-1] > SEEN:
-        raise ValueError(
+        raise NoDecompositionError(
             f"The second moment of the coefficients has rank {int((eigenvalues > SEEN).sum())}, "
             f"not n_components={k}: y^2 does not depend on X as it does in a mixture of so many "
             "linear regressions. For binary labels use LinearClassifierMixture; otherwise try a "
@@ -240,7 +244,7 @@ def _decompose(
         )
     values, vectors = power_decomposition(_contract(third, V / np.sqrt(eigenvalues)), k, rng)
     if not (values > SEEN).all():
-        raise ValueError(
+        raise NoDecompositionError(
             "The third moment does not agree with the second: no decomposition into "
             f"{k} regressions of positive weight was found. Pass more rows."
         )
@@ -275,7 +279,12 @@ class _Regression:
         mean = sums[:-1, -1] / n
         covariance = sums[:-1, :-1] / n - np.outer(mean, mean)
         return cls(
-            n, covariance[:-1, :-1], covariance[:-1, -1], mean[:-1], mean[-1], covariance[-1, -1]
+            n,
+            covariance[:-1, :-1],
+            covariance[:-1, -1],
+            mean[:-1],
+            mean[-1],
+            max(covariance[-1, -1], 0.0),
         )
 
     def least_squares(self) -> Vector:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
 from spectralmirror.experiments.problems import at_angle
-from spectralmirror.experiments.references import maximum_likelihood
-from spectralmirror.metrics import subspace_error
+from spectralmirror.experiments.references import maximum_likelihood, span_error
 from spectralmirror.subspace import SpectralMirror
 
 __all__ = ["BLIND", "BLIND_SPOT"]
@@ -46,7 +45,7 @@ def measure(n: int, d: int, p: float, seed: int) -> list[Row]:
         "default": SpectralMirror(2, random_state=seed).fit(X, y).components_,
         "likelihood": maximum_likelihood(X, y, truth).coef_,
     }
-    return [{name: subspace_error(basis, truth.profiles) for name, basis in found.items()}]
+    return [{name: span_error(basis, truth) for name, basis in found.items()}]
 
 
 BLIND_SPOT = Experiment("blindspot", "The blind spot at 130 degrees", cells, measure)

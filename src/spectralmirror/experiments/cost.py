@@ -10,7 +10,7 @@ import numpy as np
 
 from spectralmirror.baselines import SpectralExperts
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.experiments.experts import regression_mixture
+from spectralmirror.experiments.problems import regression_mixture
 from spectralmirror.subspace import SpectralMirror
 
 __all__ = ["COST"]

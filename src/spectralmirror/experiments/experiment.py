@@ -11,7 +11,7 @@ __all__ = ["SCALES", "Cell", "Experiment", "Row"]
 SCALES = ("tiny", "quick", "full")
 
 #: A row of a table, and the settings that a cell is measured at.
-Row = dict[str, float | int | str | bool]
+Row = dict[str, float | int | str | None]
 Cell = Mapping[str, float | int | str]
 
 

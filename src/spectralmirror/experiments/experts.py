@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.baselines import SpectralExperts
+from spectralmirror.arrays import Matrix
+from spectralmirror.baselines import NoDecompositionError, SpectralExperts
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.experiments.problems import regression_mixture
 from spectralmirror.metrics import profile_error, subspace_error
 from spectralmirror.mixture import LinearClassifierMixture
 
-__all__ = ["EXPERTS", "regression_mixture"]
+__all__ = ["EXPERTS"]
 
 SIZES = {
     "tiny": (2000,),
@@ -19,7 +20,6 @@ SIZES = {
 }
 DIMENSION = {"tiny": 3, "quick": 5, "full": 5}
 REPETITIONS = {"tiny": 1, "quick": 10, "full": 20}
-NOISE = 0.2
 
 
 def cells(scale: str) -> list[Cell]:
@@ -35,8 +35,8 @@ def measure(d: int, n: int, seed: int) -> list[Row]:
     """Return the errors of the tensor method on responses, on their signs, and on 0/1 labels.
 
     Two profiles u_l ~ N(0, I) of equal weight. The response is <u_l, x> and noise of 0.2. Where
-    the tensor method finds no decomposition at all, `failed` is 1 and its errors are those of
-    knowing nothing, 1. The last row is our mixture, on the signs.
+    the tensor method finds no decomposition at all, `failed` is 1 and there are no errors. The
+    last row is our mixture, on the signs.
     """
     X, y, profiles = regression_mixture(d, n, seed)
     signs = np.where(y > 0, 1.0, -1.0)
@@ -45,7 +45,7 @@ def measure(d: int, n: int, seed: int) -> list[Row]:
     for name, target in targets.items():
         try:
             found = SpectralExperts(2, random_state=seed).fit(X, target).coef_
-        except ValueError:
+        except NoDecompositionError:
             rows.append(_row("tensor", name, None, profiles))
         else:
             rows.append(_row("tensor", name, found, profiles))
@@ -54,20 +54,16 @@ def measure(d: int, n: int, seed: int) -> list[Row]:
     return rows
 
 
-def regression_mixture(d: int, n: int, seed: int) -> tuple[Matrix, Vector, Matrix]:
-    """Draw x ~ N(0, I), y = <u_l, x> + noise for one of two profiles, and return the profiles."""
-    rng = np.random.default_rng(seed)
-    profiles, X = rng.standard_normal((2, d)), rng.standard_normal((n, d))
-    scores = (X @ profiles.T)[np.arange(n), rng.integers(2, size=n)]
-    return X, scores + NOISE * rng.standard_normal(n), profiles
-
-
 def _row(method: str, target: str, found: Matrix | None, profiles: Matrix) -> Row:
-    row: Row = {"method": method, "target": target, "failed": 0, "sine": 1.0, "profile_error": 1.0}
+    row: Row = {"method": method, "target": target}
     if found is None or len(found) < len(profiles):
-        return row | {"failed": 1}
+        return row | {"failed": 1, "sine": None, "profile_error": None}
     error = profile_error(profiles, found, scale_free=True)
-    return row | {"sine": subspace_error(found, profiles), "profile_error": error}
+    return row | {
+        "failed": 0,
+        "sine": subspace_error(found, profiles),
+        "profile_error": error,
+    }
 
 
 EXPERTS = Experiment("experts", "Tensor moments on responses and on labels", cells, measure)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from spectralmirror.arrays import Matrix
+from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.datasets import MixtureTruth, make_linear_classifier_mixture
 
-__all__ = ["at_angle", "section5"]
+__all__ = ["at_angle", "regression_mixture", "section5"]
 
 #: Logistic labels need a length that does not grow with d, as that of u ~ N(0, I) does.
 LOGISTIC_NORM = 5.0
+#: Standard deviation of the noise of linear regressions.
+REGRESSION_NOISE = 0.2
 
 
 def section5(
@@ -38,3 +40,11 @@ def at_angle(degrees: float, norm: float, d: int) -> Matrix:
     angle, profiles = np.radians(degrees), np.zeros((2, d))
     profiles[:, :2] = norm * np.array([[1, 0], [np.cos(angle), np.sin(angle)]])
     return profiles
+
+
+def regression_mixture(d: int, n: int, seed: int) -> tuple[Matrix, Vector, Matrix]:
+    """Draw x ~ N(0, I), y = <u_l, x> + noise for one of two profiles, and return the profiles."""
+    rng = np.random.default_rng(seed)
+    profiles, X = rng.standard_normal((2, d)), rng.standard_normal((n, d))
+    scores = (X @ profiles.T)[np.arange(n), rng.integers(2, size=n)]
+    return X, scores + REGRESSION_NOISE * rng.standard_normal(n), profiles

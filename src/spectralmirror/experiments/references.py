@@ -9,9 +9,17 @@ from scipy.special import expit
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.datasets import MixtureTruth
+from spectralmirror.metrics import subspace_error
 from spectralmirror.mixture import LinearClassifierMixture
 
-__all__ = ["efficient_sine", "inverse_information", "maximum_likelihood", "population_mirror"]
+__all__ = [
+    "SHARP",
+    "efficient_sine",
+    "inverse_information",
+    "maximum_likelihood",
+    "population_mirror",
+    "span_error",
+]
 
 #: Hard labels are fitted by logistic profiles, which start at this length.
 SHARP = 10.0
@@ -27,6 +35,13 @@ def maximum_likelihood(X: Matrix, y: Any, truth: MixtureTruth) -> LinearClassifi
     )
     mixture.fit(X, y)
     return mixture
+
+
+def span_error(profiles: Matrix, truth: MixtureTruth) -> float:
+    """Return sin d_P between the spans; 1 where a component is missing, whose direction is."""
+    if len(profiles) < len(truth.profiles):
+        return 1.0
+    return subspace_error(profiles, truth.profiles)
 
 
 def inverse_information(profiles: Matrix, weights: Any) -> Matrix:
@@ -47,7 +62,7 @@ def inverse_information(profiles: Matrix, weights: Any) -> Matrix:
 
 
 def efficient_sine(n: int, truth: MixtureTruth) -> float:
-    """Return what sin d_P tends to for an efficient estimate of a plane from n logistic labels.
+    """Return the root mean square of sin d_P for an efficient estimate of a plane, as n grows.
 
     Errors across the plane are rows of N(0, I_B^-1/n), one for each of d - k directions, so the
     expected square of their largest singular value is at least (d - k)/n times the largest

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 from spectralmirror.engines import one_blas_thread
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
@@ -53,27 +54,43 @@ def run(
     listen(done, len(cells))
     # the longest first, lest one core works on alone in the end
     missing.sort(key=lambda cell: -float(cell.get("n", 0)) * float(cell.get("d", 1)))
-    with _processes(experiment.alone):
-        jobs = Parallel(1 if experiment.alone else n_jobs, return_as="generator_unordered")
+    n_jobs = 1 if experiment.alone else effective_n_jobs(n_jobs)
+    with parallel_config(backend="loky", inner_max_num_threads=1) if n_jobs > 1 else nullcontext():
+        if missing and n_jobs > 1:
+            _start_workers(n_jobs)
+        jobs = Parallel(n_jobs, return_as="generator_unordered")
         for _ in jobs(delayed(_finish)(experiment, store, cell) for cell in missing):
             done += 1
             listen(done, len(cells))
-    return [{**cell, **row} for cell in cells for row in store.read(cell) or ()]
+    return [row for cell in cells for row in _rows(store, cell)]
 
 
-def _processes(alone: bool) -> AbstractContextManager[Any]:
-    if alone:
-        return nullcontext()
-    return parallel_config(backend="loky", inner_max_num_threads=1, initializer=_ignore_interrupts)
+def _rows(store: Store, cell: Cell) -> list[Row]:
+    """Return the rows of a finished cell, with its settings."""
+    rows = store.read(cell)
+    if rows is None:
+        raise RuntimeError(f"A finished cell is gone from {store.folder}: run the same again.")
+    return [{**cell, **row} for row in rows]
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the first process, which then ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _start_workers(n_jobs: int) -> None:
+    """Start processes that leave Ctrl-C to this one, which then ends them.
+
+    What a process ignores, those that it starts ignore as well.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return  # only the main thread may say what is ignored
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        Parallel(n_jobs)(delayed(os.getpid)() for _ in range(n_jobs))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _finish(experiment: Experiment, store: Store, cell: Cell) -> None:
     """Measure a cell and keep it, in whichever process this is."""
+    if Store.of(experiment, store.folder).code != store.code:
+        raise RuntimeError("The code of spectralmirror changed while it ran: run the same again.")
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore")  # that a signal is weak is what many cells are about
         store.write(cell, experiment.measure(**cell))

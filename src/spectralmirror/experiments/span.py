@@ -52,4 +52,4 @@ def measure(d: int, rows_a_feature: int, n: int, seed: int) -> list[Row]:
     ]
 
 
-SPAN = Experiment("span", "Is r in the span?", cells, measure)
+SPAN = Experiment("span", "The mirror direction and the span", cells, measure)

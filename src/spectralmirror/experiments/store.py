@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import platform
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
+
+import numpy
+import scipy
+import sklearn
 
 import spectralmirror
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
@@ -15,16 +19,18 @@ from spectralmirror.files import written_whole
 __all__ = ["Store"]
 
 #: What decides how a table looks, but not what is in it.
-NOT_NUMBERS = ("plotting", "cli.py", "reproduction.py")
+NOT_NUMBERS = ("plotting", "cli.py", "reproduction.py", "files.py")
+#: Modules that experiments share.
+SHARED = ("experiment.py", "problems.py", "references.py")
 
 
 @dataclass(frozen=True)
 class Store:
     """One file a cell, named by everything that its numbers depend on.
 
-    That is: the settings, the code of the experiment and of the library, and the versions of
-    NumPy, SciPy and scikit-learn. Where any of these changes the name does too, and a cell that
-    was measured before is not found any more.
+    That is: the settings, the code of the experiment and of the library, the versions of NumPy,
+    SciPy and scikit-learn, and for seconds the machine. Where any of these changes the name does
+    too, and a cell that was measured before is not found any more.
     """
 
     folder: Path
@@ -55,24 +61,28 @@ class Store:
             path.write_text(json.dumps({"cell": dict(cell), "rows": rows}))
 
 
+def _sources() -> dict[Path, bytes]:
+    """Return the source of every module whose code can change a number."""
+    package = Path(str(spectralmirror.__file__)).parent
+    paths = (path.relative_to(package) for path in sorted(package.rglob("*.py")))
+    return {
+        path: (package / path).read_bytes() for path in paths if path.parts[0] not in NOT_NUMBERS
+    }
+
+
+#: Read when this process started, as the code that runs in it was: files may change meanwhile.
+SOURCES = _sources()
+
+
 def _code_digest(experiment: Experiment) -> str:
     """Return a digest of all code on which the numbers of an experiment depend."""
-    import numpy
-    import scipy
-    import sklearn
-
     digest = sha256()
     for library in (numpy, scipy, sklearn, spectralmirror):
         digest.update(f"{library.__name__} {library.__version__}\n".encode())
-    package = Path(str(spectralmirror.__file__)).parent
-    own = Path(str(find_spec(experiment.module).origin))  # type: ignore[union-attr]
-    experiments = Path(__file__).parent
-    shared = {"experiment.py", "references.py", "problems.py"}
-    for path in sorted(package.rglob("*.py")):
-        inside = path.relative_to(package)
-        if inside.parts[0] in NOT_NUMBERS:
-            continue
-        if path.parent == experiments and path != own and path.name not in shared:
-            continue
-        digest.update(f"{inside.as_posix()}\n".encode() + path.read_bytes())
+    if experiment.alone:  # seconds are those of this machine
+        digest.update(f"{platform.node()} {platform.machine()}\n".encode())
+    own = f"{experiment.module.rpartition('.')[2]}.py"
+    for path, source in SOURCES.items():
+        if path.parts[0] != "experiments" or path.name in {own, *SHARED}:
+            digest.update(f"{path.as_posix()}\n".encode() + source)
     return digest.hexdigest()

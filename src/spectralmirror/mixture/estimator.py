@@ -302,8 +302,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         return *best, path
 
     def _rng(self) -> np.random.RandomState:
-        rng: np.random.RandomState = check_random_state(self.random_state)
-        return rng
+        """Return a stream of its own: data drawn from the same seed must not return as starts."""
+        return np.random.RandomState(check_random_state(self.random_state).randint(2**31, size=4))
 
     def _look_at_features(self, given: _Given, k: int) -> Features:
         """Return mean and covariance of the features, and the subspace where there is one."""

@@ -97,7 +97,7 @@ def _sines(table: pl.DataFrame, by: str, names: tuple[str, ...], xlabel: str, ti
 
 def draw_experts(table: pl.DataFrame) -> Any:
     """Draw the errors of the tensor method on responses and on labels, and those of the mixture."""
-    figure, axes = grid(1, 2, (5, 3.6))
+    figure, axes = grid(1, 3, (4.2, 3.4))
     d = table["d"][0]
     lines = (
         ("tensor", "responses", "-"),
@@ -106,7 +106,10 @@ def draw_experts(table: pl.DataFrame) -> Any:
         ("mixture", "labels -1/+1", "-"),
     )
     for ax, value, name in zip(
-        axes[0], ("sine", "profile_error"), (SINE, "mean error of unit profiles"), strict=True
+        axes[0],
+        ("sine", "profile_error", "failed"),
+        (SINE, "mean error of unit profiles", "share without any decomposition"),
+        strict=True,
     ):
         for method, target, line in lines:
             part = table.filter(method=method, target=target)
@@ -114,7 +117,10 @@ def draw_experts(table: pl.DataFrame) -> Any:
             curve(ax, part, "n", value, method, label=label, linestyle=line)
         ax.set(xlabel="rows n", ylabel=name)
         log_axis(ax.xaxis)
-        log_axis(ax.yaxis)
+        if value == "failed":
+            ax.set_ylim(-0.05, 1.05)
+        else:
+            log_axis(ax.yaxis)
     legend_under(figure, axes, f"Tensor moments break on binary labels, d = {d}", ncols=2)
     return figure
 

@@ -8,7 +8,15 @@ import numpy as np
 import polars as pl
 
 from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.plotting.curves import curve, grid, legend_under, log_axis, means, shades
+from spectralmirror.plotting.curves import (
+    METHODS,
+    curve,
+    grid,
+    legend_under,
+    log_axis,
+    means,
+    shades,
+)
 from spectralmirror.plotting.style import COLOURS, COMPONENTS, MIRROR
 
 __all__ = ["draw_figure1", "draw_figure2", "draw_figure3", "draw_figure4"]
@@ -109,8 +117,9 @@ def draw_figure2(table: pl.DataFrame) -> Any:
         column[1].set(xlabel="rows a feature, n/d")
     for row in axes:
         row[0].set_ylabel("mean of sin d_P")
-    for line, name in (("--", "maximum likelihood"), (":", "information bound")):
-        axes[0, 3].plot([], [], color="#222222", linestyle=line, label=name)
+    for reference in ("likelihood", "bound"):
+        name, colour, line = METHODS[reference]
+        axes[0, 3].plot([], [], color=colour, linestyle=line, label=name)
     legend_under(figure, axes, "Convergence of the subspace", ncols=7)
     return figure
 
@@ -190,5 +199,5 @@ EM_LINES = {
     "ambient": "EM in all features",
     "paper": "EM inside Algorithm 1's span",
     "inside": "EM inside our span",
-    "refined": "LinearClassifierMixture()",
+    "refined": "LinearClassifierMixture",
 }
