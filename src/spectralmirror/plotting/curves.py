@@ -18,6 +18,7 @@ METHODS = {
     "refined": ("LinearClassifierMixture", "#00796b", "-"),
     "mixture": ("LinearClassifierMixture", "#00796b", "-"),
     "ambient": ("all features", "#b8860b", "-"),
+    "unpenalised": ("all features, no penalty", "#b8860b", "--"),
     "labels": ("Hessian directions of labels", "#b8860b", "-"),
     "residuals": ("Hessian directions of residuals", "#b8860b", "--"),
     "tensor": ("tensor moments", "#6a51a3", "-"),

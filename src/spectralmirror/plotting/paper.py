@@ -190,13 +190,14 @@ def draw_figure4(table: pl.DataFrame) -> Any:
     for ax in axes[-1]:
         ax.set_xlabel("rows n")
     d = int(table["d"][0])
-    legend_under(figure, axes, f"Prediction and clustering by EM, d = {d}", ncols=5)
+    legend_under(figure, axes, f"Prediction and clustering by EM, d = {d}", ncols=3)
     return figure
 
 
 #: What EM ran in.
 EM_LINES = {
     "ambient": "EM in all features",
+    "unpenalised": "EM in all features, next to no penalty",
     "paper": "EM inside Algorithm 1's span",
     "inside": "EM inside our span",
     "refined": "LinearClassifierMixture",
