@@ -47,8 +47,9 @@ def measure(labels: str, d: int, n: int, starts: int, seed: int) -> list[Row]:
     """Return the errors on new rows of every fit, from near the truth and from random starts.
 
     A row is a way to start EM. "ambient" is EM over all features, "unpenalised" the same with next
-    to no penalty, "paper" EM inside the paper's U-hat, "inside" EM inside ours. "refined" is the default of LinearClassifierMixture, over all
-    features and from starts of its own: it knows nothing of the truth, and is the same in both.
+    to no penalty, "paper" EM inside the paper's U-hat, "inside" EM inside ours. "refined" is the
+    default of LinearClassifierMixture without intercepts, over all features and from starts of
+    its own: it knows nothing of the truth, and is the same in both rows.
     """
     X, y, truth = section5(n + NEW_ROWS, d, seed, labels)
     new = X[n:], y[n:], truth.components[n:]
