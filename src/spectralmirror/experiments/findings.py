@@ -67,14 +67,16 @@ def figure3(table: pl.DataFrame) -> list[str]:
     for how, K in (("sqrt", "sqrt(n)"), ("log", "log(n)")):
         for (d,), part in table.group_by("d", maintain_order=True):
             for name in ("paper", "default"):
-                won = [
-                    n
+                gains = {
+                    n: at[f"ambient_{how}"] - at[f"{name}_{how}"]
                     for (n,), at in part.sort("n").group_by("n", maintain_order=True)
-                    if _clearly_positive(at[f"ambient_{how}"] - at[f"{name}_{how}"])
-                ]
+                }
+                won = [n for n, gain in gains.items() if _clearly_positive(gain)]
+                lost = [n for n, gain in gains.items() if _clearly_positive(-gain)]
                 found.append(
-                    f"K = {K}, d = {d}: {name} beats all features, by two standard errors of the "
-                    f"difference, at n = {_list(won) or 'none'}."
+                    f"K = {K}, d = {d}: by two standard errors of the difference, {name} is better "
+                    f"than all features at n = {_list(won) or 'none'}, worse at "
+                    f"{_list(lost) or 'none'}."
                 )
             largest = part.filter(n=int(part["n"].max()))  # type: ignore[arg-type]
             names = [f"{name}_{how}" for name in ("ambient", "paper", "default", "truth")]

@@ -139,9 +139,10 @@ def draw_figure3(table: pl.DataFrame) -> Any:
             for method in ("ambient", "paper", "default", "truth"):
                 curve(ax, part, "n", f"{method}_{how}", method)
             curve(ax, part, "n", "mean", "mean", marker="")
-            ax.set(ylim=(0, None), title=f"K = {K}, d = {d}")
+            ax.set_title(f"K = {K}, d = {d}")
             log_axis(ax.xaxis)
         row[0].set_ylabel("RMSE of the expected label")
+    axes[0, 0].set_ylim(bottom=0)  # now that all curves are in: the axes share it
     for ax in axes[-1]:
         ax.set_xlabel("rows n")
     legend_under(figure, axes, "K nearest neighbours in all features, and inside a span", ncols=5)
