@@ -66,12 +66,13 @@ def grid(rows: int, columns: int, size: tuple[float, float] = (3.4, 3.0), **opti
 
 
 def log_axis(axis: Any) -> None:
-    """Make an axis logarithmic, numbered at 1, 2 and 5 where it is short, else at 10^m."""
+    """Make an axis logarithmic, numbered at 1, 2 and 5 or 1 and 3 where it is short."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 60 * low else (1,)))
+    steps = (1, 2, 5) if high < 60 * low else (1, 3) if high < 600 * low else (1,)
+    axis.set_major_locator(LogLocator(subs=steps))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axis.set_minor_locator(NullLocator())
 
