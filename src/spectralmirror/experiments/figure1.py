@@ -17,7 +17,7 @@ __all__ = ["FIGURE1"]
 #: Chosen to look well: an acute angle, unequal weights, and r-hat between them.
 PROFILES = np.array([[1.0, 0.1, 0.25], [0.1, 1.0, 0.35]])
 WEIGHTS = (0.55, 0.45)
-SHOWN = {"tiny": 50, "quick": 150, "full": 150}
+SHOWN = {"tiny": 50, "quick": 100, "full": 100}
 
 
 def cells(scale: str) -> list[Cell]:

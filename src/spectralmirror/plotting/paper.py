@@ -107,10 +107,10 @@ def draw_figure2(table: pl.DataFrame) -> Any:
         for ax, by in zip(column, ("n", "rows_a_feature"), strict=True):
             for d, colour in colours.items():
                 chosen = part.filter(d=d)
-                curve(ax, chosen, by, method, method, color=colour, linestyle="-", label=f"d = {d}")
-                _reference(ax, chosen, by, "likelihood", colour, "--")
+                _line(ax, chosen, by, method, color=colour, linewidth=2, label=f"d = {d}")
+                _line(ax, chosen, by, "likelihood", color=colour, linewidth=0.9, linestyle="--")
                 if labels == "logistic":
-                    _reference(ax, chosen, by, "bound", colour, ":")
+                    _line(ax, chosen, by, "bound", color=colour, linewidth=0.9, linestyle=":")
             log_axis(ax.xaxis)
             log_axis(ax.yaxis)
         column[0].set(title=f"{names[method]}, {labels} labels", xlabel="rows n")
@@ -124,9 +124,10 @@ def draw_figure2(table: pl.DataFrame) -> Any:
     return figure
 
 
-def _reference(ax: Any, table: pl.DataFrame, by: str, value: str, colour: Any, line: str) -> None:
+def _line(ax: Any, table: pl.DataFrame, by: str, value: str, **style: Any) -> None:
+    """Draw means without their errors: many curves, of which each confirms the others."""
     points = means(table, by, value)
-    ax.plot(points[by], points["average"], color=colour, linestyle=line, linewidth=0.9)
+    ax.plot(points[by], points["average"], **style)
 
 
 def draw_figure3(table: pl.DataFrame) -> Any:
