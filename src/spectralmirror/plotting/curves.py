@@ -71,9 +71,9 @@ def log_axis(axis: Any) -> None:
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     low, high = axis.get_view_interval()
-    steps = (1, 2, 5) if high < 60 * low else (1, 3) if high < 600 * low else (1,)
+    steps = (1, 2, 5) if high < 60 * low else (1, 3) if high < 150 * low else (1,)
     axis.set_major_locator(LogLocator(subs=steps))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_minor_locator(NullLocator())
 
 
