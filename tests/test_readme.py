@@ -5,7 +5,10 @@ import io
 import re
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).parents[1] / "README.md"
+DOCS = README.parent / "docs"
 
 
 def test_examples_print_what_they_say():
@@ -24,6 +27,15 @@ def test_examples_print_what_they_say():
     assert printed.getvalue().splitlines() == said
 
 
-def test_files_that_it_names_exist():
-    for name in re.findall(r"\]\(([^)#]+)\)", README.read_text()):
-        assert (README.parent / name).exists()
+@pytest.mark.parametrize("page", [README, *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name)
+def test_files_and_headings_that_pages_name_exist(page):
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
+        name, _, heading = target.partition("#")
+        if name.startswith("http"):
+            continue
+        assert (page.parent / name).exists(), target
+        if heading:
+            text = (page.parent / name if name else page).read_text()
+            headings = re.findall(r"^#+ (.*)$", text, re.M)
+            slugs = {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in headings}
+            assert heading in slugs, target

@@ -54,6 +54,7 @@ def draw_figure1(table: pl.DataFrame) -> Any:
         ax.set(xlabel="x₁", ylabel="x₂", zlabel="x₃")
         ax.set_box_aspect((1, 1, 1), zoom=0.9)
         ax.tick_params(labelsize=7, pad=-2)
+        ax.zaxis.labelpad = -8  # which the layout does not see, and would cut off
         ax.view_init(elev=22, azim=-38)
     for i, u in enumerate(profiles):
         for ax in axes[:2]:
