@@ -12,6 +12,7 @@ from spectralmirror.metrics import profile_error, subspace_error
 NO_MIXTURE = "their y is noise, in which there is no regression to find"
 
 
+@pytest.mark.filterwarnings("ignore:The weights of the components")  # their y is noise
 @parametrize_with_checks(
     [SpectralExperts(n_components=1)],
     expected_failed_checks=lambda _: {
@@ -87,7 +88,7 @@ def test_one_component_is_least_squares():
 
 def test_linear_maps_of_the_features_and_the_unit_of_y():
     X, y, _ = regression_mixture(4, 5000, 3)
-    A = orthonormal(4) * [1.0, 1e3, 1e-4, 7.0]
+    A = orthonormal(4) * [1.0, 1e9, 1e-8, 7.0]
     plain = SpectralExperts(2, random_state=0).fit(X, y)
     mapped = SpectralExperts(2, random_state=0).fit(X @ A, 100 * y)
     np.testing.assert_allclose(mapped.coef_ @ A.T, 100 * plain.coef_, rtol=1e-2, atol=1e-2)
@@ -115,6 +116,7 @@ def test_second_moment_satisfies_the_conditions_of_the_nuclear_norm():
                                atol=1e-6)  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:The weights of the components")  # of labels of 0 and 1
 def test_breaks_on_binary_labels():
     """y^2 is constant for -1 and +1; for 0 and 1 what is left of M_2 is noise."""
     sines = {"responses": [], "labels": []}
@@ -135,13 +137,36 @@ def test_breaks_on_binary_labels():
     assert np.mean(sines["labels"]) > 0.8
 
 
+@pytest.mark.parametrize("unit", [1e-150, 1e-60, 1e60, 1e150])
+def test_any_unit_of_y_and_of_the_features(unit):
+    X, y, _ = regression_mixture(3, 4000, 1)
+    plain = SpectralExperts(2, random_state=0).fit(X, y)
+    of_y = SpectralExperts(2, random_state=0).fit(X, unit * y)
+    of_X = SpectralExperts(2, random_state=0).fit(unit * X, y)
+    np.testing.assert_allclose(of_y.coef_, unit * plain.coef_, rtol=1e-6)
+    np.testing.assert_allclose(of_X.coef_, plain.coef_ / unit, rtol=1e-6)
+
+
+def test_moments_that_make_no_sense_are_told():
+    X, y, _ = regression_mixture(3, 3000, 0)
+    with pytest.warns(UserWarning, match="The weights of the components sum to"):
+        SpectralExperts(3, random_state=0).fit(X, y)  # there are two
+
+
 @pytest.mark.parametrize(
     ("X", "y", "options", "sentence"),
     [
         (np.eye(3)[[0, 1, 2] * 4], np.ones(12), {"n_components": 4}, "at most the number of feat"),
         (np.eye(3)[[0, 1, 2] * 4], np.zeros(12), {}, "y is 0 in every row"),
-        (np.ones((12, 2)), np.arange(12.0), {}, "features are collinear"),
-        (np.c_[np.arange(12.0), np.zeros(12)], np.arange(12.0), {}, "features are collinear"),
+        (
+            np.ones((12, 1)),
+            np.arange(12.0),
+            {"n_components": 1},
+            "A feature is the same in every row",
+        ),
+        (np.c_[np.arange(12.0), np.zeros(12)], np.arange(12.0), {}, "A feature is the same"),
+        (np.arange(12.0)[:, None] * [1, 2], np.arange(12.0), {}, "features are collinear"),
+        (np.array([[1, 2, 3], [4, 6, 1]]), np.arange(2.0), {}, "fewer rows than features"),
         (np.eye(3)[[0, 1, 2] * 4], np.arange(12.0), {"alpha": -1}, "alpha"),
         (np.eye(2)[:1], np.ones(1), {}, "minimum of 2"),
     ],

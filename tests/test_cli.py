@@ -21,7 +21,7 @@ def test_reproduces_a_figure(tmp_path):
     output = tmp_path / "new" / "folder"
     done = run(app, ["reproduce", "figure1", "--quick", "-o", str(output)])
     assert done.exit_code == 0, done.output
-    assert "figure1: Mirroring in three dimensions. 1 cells" in done.stdout
+    assert "figure1: Mirroring in three dimensions. 1 cell" in done.stdout
     names = {path.name for path in output.iterdir() if path.is_file()}
     assert names == {f"figure1.{suffix}" for suffix in ("parquet", "csv", "svg", "png", "txt")}
     again = run(app, ["reproduce", "figure1", "figure1", "--quick", "-o", str(output)])

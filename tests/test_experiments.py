@@ -168,12 +168,27 @@ def test_the_digest_sees_the_code_that_makes_the_numbers(tmp_path, monkeypatch):
     assert len(seen) == 4
 
 
-@pytest.mark.parametrize("damage", [b"", b'{"cell": {}, "rows"', b"\xff\xfe", b"[]", b"{}"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b'{"cell": {}, "rows"',
+        b"\xff\xfe",
+        b"[]",
+        b"{}",
+        b'{"rows": [{"x": 1}]}',
+        b'{"cell": CELL, "rows": []}',
+        b'{"cell": CELL, "rows": [1, 2]}',
+        b'{"cell": CELL, "rows": "abc"}',
+        b'{"cell": CELL, "rows": [{}]}',
+    ],
+)
 def test_a_damaged_cell_is_measured_again(tmp_path, damage):
     experiment = EXPERIMENTS["hessian"]
     rows = run(experiment, tmp_path, scale="tiny", n_jobs=1)
     path = Store.of(experiment, tmp_path).path(experiment.cells("tiny")[1])
-    path.write_bytes(damage)
+    cell = json.dumps(experiment.cells("tiny")[1]).encode()
+    path.write_bytes(damage.replace(b"CELL", cell))
     told = []
     again = run(experiment, tmp_path, scale="tiny", n_jobs=1, listen=lambda *c: told.append(c[0]))
     assert again == rows
@@ -216,7 +231,7 @@ def test_a_run_killed_half_way_goes_on_where_it_stopped(tmp_path, at_once, how):
     _, said = process.communicate(timeout=60)
     assert process.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 1)
     if how == signal.SIGINT:
-        assert "Interrupted. What is finished is kept" in said
+        assert "Interrupted. The same command goes on from there. What is finished is kept" in said
         assert "Traceback" not in said
     assert not (tmp_path / f"{name}.csv").exists()
     kept = finished(tmp_path, name)
@@ -303,7 +318,7 @@ def test_a_killed_process_ends_the_run_with_a_sentence(tmp_path, victim, sentenc
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
     assert sentence in said
-    assert "the same command goes on" in said
+    assert "What is finished is kept" in said
     assert "Traceback" not in said
     end = time.monotonic() + 30
     while any(Path(f"/proc/{pid}").exists() for pid in workers):

@@ -100,17 +100,18 @@ def reproduce(
         for name in chosen:
             _reproduce(name, output, scale, jobs, quiet)
     except KeyboardInterrupt:
-        _end("Interrupted.")
+        _end("Interrupted. The same command goes on from there.")
     except (BrokenExecutor, MemoryError) as problem:
         _end(f"A process was killed, or memory ran out ({type(problem).__name__}): try --jobs 1.")
-    except (OSError, RuntimeError) as problem:
+    except OSError as problem:
+        _end(f"{problem.strerror or problem}, in {output} or where this is printed.")
+    except RuntimeError as problem:
         _end(f"{problem}")
 
 
 def _end(sentence: str) -> NoReturn:
     """Say why the work ended early, and end with exit code 1."""
-    rest = "What is finished is kept: the same command goes on from there."
-    errors.print(f"{sentence} {rest}", markup=False)
+    errors.print(f"{sentence} What is finished is kept.", markup=False)
     raise typer.Exit(1)
 
 
@@ -136,8 +137,9 @@ def _reproduce(name: str, output: Path, scale: str, jobs: int, quiet: bool) -> N
         return
     kept = f", {already[0]} from an earlier run" if already[0] else ""
     seconds = time.monotonic() - start
+    cells = "1 cell" if already[-1] == 1 else f"{already[-1]} cells"
     console.print(
-        f"{name}: {EXPERIMENTS[name].title}. {already[-1]} cells{kept}, {seconds:.0f} s. "
+        f"{name}: {EXPERIMENTS[name].title}. {cells}{kept}, {seconds:.0f} s. "
         f"{output / name}.{{parquet,csv,svg,png,txt}}",
         markup=False,
     )

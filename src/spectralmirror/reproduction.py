@@ -73,12 +73,12 @@ def reproduce(
     rows = run(EXPERIMENTS[name], output, scale=scale, n_jobs=n_jobs, listen=listen)
     table, stem = pl.DataFrame(rows, infer_schema_length=None), output / name
     settings = EXPERIMENTS[name].cells(scale)[0]
-    files = [*write_table(table, stem, settings), *write_picture(PICTURES[name](table), stem)]
-    findings = FINDINGS[name](table)
-    files.append(stem.with_suffix(".txt"))
-    with written_whole(files[-1]) as path:
+    findings, picture = FINDINGS[name](table), PICTURES[name](table)
+    told = stem.with_suffix(".txt")  # first, because it says of which scale the others are
+    with written_whole(told) as path:
         head = f"{scale} run of spectralmirror {__version__}: {EXPERIMENTS[name].title}."
         path.write_text("\n".join([head, *findings, ""]), encoding="utf-8")
+    files = [told, *write_table(table, stem, settings), *write_picture(picture, stem)]
     return Reproduced(name, table, findings, files)
 
 
@@ -94,7 +94,8 @@ def scale_of(name: str, output: Path) -> str | None:
 def write_table(table: pl.DataFrame, stem: Path, settings: Iterable[str]) -> Iterable[Path]:
     """Write a table as Parquet and, measured numbers with four digits, as CSV; yield the paths."""
     measured = pl.selectors.float() - pl.selectors.by_name(*settings)
-    rounded = table.with_columns(measured.round_sig_figs(4))
+    # NaN in place of nothing: whoever guesses types from the first rows guesses right
+    rounded = table.with_columns(measured.round_sig_figs(4).fill_null(float("nan")))
     for suffix, write in ((".parquet", table.write_parquet), (".csv", rounded.write_csv)):
         with written_whole(stem.with_suffix(suffix)) as path:
             write(path)
@@ -117,6 +118,10 @@ def write_picture(figure: Any, stem: Path) -> Iterable[Path]:
 
 
 def _slim(svg: str) -> str:
-    """Shorten an SVG by a sixth: tenths of a point, no names of groups, no indentation."""
-    svg = re.sub(r"(\.\d)\d+", r"\1", svg)
+    """Shorten an SVG: places to a tenth of a point, no names of groups, no indentation."""
+
+    def shorten(place: re.Match[str]) -> str:
+        return re.sub(r"(\.\d)\d+", r"\1", place.group())
+
+    svg = re.sub(r'\b(d|x|y)="[^"]*"', shorten, svg)
     return re.sub(r"\s*\n\s*", " ", re.sub(r'<g id="[^"]*">', "<g>", svg)) + "\n"

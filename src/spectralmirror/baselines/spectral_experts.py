@@ -25,6 +25,8 @@ __all__ = ["NoDecompositionError", "SpectralExperts"]
 BLOCK = 4_000_000
 #: Eigenvalues below this are rounding: y has unit size, and features are white.
 SEEN = 1e-10
+#: Weights that sum to something further from 1 are a sign that the moments are wrong.
+ASTRAY = 0.25
 
 
 class NoDecompositionError(ValueError):
@@ -144,20 +146,38 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
         y, d, k = np.asarray(y, dtype=np.float64), X.shape[1], int(self.n_components)
         if k > d:
             raise ValueError(f"n_components={k} must be at most the number of features, {d}.")
-        scale = float(np.sqrt(np.mean(y**2)))
-        if scale == 0:
+        scale, sizes = _size(y[:, None]), _size(X)
+        if not scale.all():
             raise ValueError("y is 0 in every row, so there is nothing to regress.")
+        if (np.ptp(X, axis=0) <= 1e-12 * sizes).any():
+            raise ValueError(
+                "A feature is the same in every row, and so is its square, which cannot be told "
+                "from noise: drop it."
+            )
         # uncorrelated features of unit size; the model has no intercept, so means stay
+        X, y = X / sizes, y / scale
         root = _root_of_second_moment(X)
-        second, noise, third = self._moments(X, y / scale, root)
+        second, noise, third = self._moments(X, y, root)
         values, vectors = _decompose(second, third, k, check_random_state(self.random_state))
-        weights, inverse = 1 / np.square(values), solve_triangular(root, np.eye(d), lower=True)
+        weights, inverse = (
+            1 / np.square(values),
+            solve_triangular(root, np.diag(1 / sizes), lower=True),
+        )
+        if abs(weights.sum() - 1) > ASTRAY:
+            warnings.warn(
+                f"The weights of the components sum to {weights.sum():.2f}, not 1, before they are "
+                "made to: the moments are far from those of such a mixture. Pass more rows, or ask "
+                "for fewer components.",
+                UserWarning,
+                stacklevel=3,
+            )
         order = np.argsort(-weights, kind="stable")
         self.coef_ = (scale * vectors @ inverse)[order]
         self.weights_ = (weights / weights.sum())[order]
-        self.noise_variance_ = scale**2 * noise
-        self.second_moment_ = scale**2 * inverse.T @ second @ inverse
-        self.third_moment_ = scale**3 * _contract(third, inverse)
+        with np.errstate(over="ignore", under="ignore"):  # cubes of huge units
+            self.noise_variance_ = float((scale**2 * noise)[0])
+            self.second_moment_ = scale**2 * (inverse.T @ second @ inverse)
+            self.third_moment_ = scale**3 * _contract(third, inverse)
         return self
 
     def predict(self, X: Any) -> Vector:
@@ -334,15 +354,24 @@ def _proximal_gradient(
     return current, n_iter
 
 
+def _size(X: Matrix) -> Vector:
+    """Return the root mean square of every column, whatever its unit."""
+    largest = np.abs(X).max(axis=0)
+    return np.asarray(
+        largest * np.sqrt(np.mean(np.square(X / np.where(largest, largest, 1)), axis=0))
+    )
+
+
 def _root_of_second_moment(X: Matrix) -> Matrix:
-    """Return the Cholesky factor of mean(x x'), or raise where features are collinear."""
+    """Return the Cholesky factor of mean(x x'), or raise where features of size 1 are collinear."""
     try:
         root = cholesky(X.T @ X / len(X), lower=True)
     except np.linalg.LinAlgError:
         root = np.zeros((1, 1))
-    if np.diagonal(root).min() <= 1e-7 * np.sqrt(np.mean(X**2, axis=0).max()):
+    if np.diagonal(root).min() <= 1e-7:
         raise ValueError(
-            "The features are collinear (some are combinations of others, or 0 in every row), "
-            "so their tensor powers have no unique coefficients: drop some of them."
+            "The features are collinear (some are combinations of others, or there are fewer rows "
+            "than features), so their tensor powers have no unique coefficients: drop some of "
+            "them, or pass more rows."
         )
     return np.asarray(root)

@@ -54,9 +54,9 @@ def run(
     listen(done, len(cells))
     # the longest first, lest one core works on alone in the end
     missing.sort(key=lambda cell: -float(cell.get("n", 0)) * float(cell.get("d", 1)))
-    n_jobs = 1 if experiment.alone else effective_n_jobs(n_jobs)
+    n_jobs = 1 if experiment.alone else max(1, min(effective_n_jobs(n_jobs), len(missing)))
     with parallel_config(backend="loky", inner_max_num_threads=1) if n_jobs > 1 else nullcontext():
-        if missing and n_jobs > 1:
+        if n_jobs > 1:
             _start_workers(n_jobs)
         jobs = Parallel(n_jobs, return_as="generator_unordered")
         for _ in jobs(delayed(_finish)(experiment, store, cell) for cell in missing):

@@ -50,10 +50,11 @@ class Store:
         """Return the rows of a finished cell, or None; a damaged file counts as not finished."""
         try:
             stored = json.loads(self.path(cell).read_text())
-            rows: list[Row] = stored["rows"]
+            whole = stored["cell"] == dict(cell) and all(stored["rows"]) and stored["rows"]
+            rows: list[Row] = [dict(row) for row in stored["rows"]]
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return rows
+        return rows if whole else None
 
     def write(self, cell: Cell, rows: list[Row]) -> None:
         """Keep a finished cell: all of it, or nothing."""

@@ -84,6 +84,7 @@ def legend_under(figure: Any, axes: Any, title: str, ncols: int = 6) -> None:
         for line, label in zip(*ax.get_legend_handles_labels(), strict=True):
             lines.setdefault(label, line)
     figure.suptitle(title, fontsize=12)
+    ncols = min(ncols, int(figure.get_figwidth() / 2))  # about two inches an entry
     figure.legend(
         lines.values(), lines.keys(), loc="outside lower center", ncols=ncols, frameon=False
     )
