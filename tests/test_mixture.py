@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -399,6 +399,7 @@ class TestHardCases:
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.integers(5, 60), st.integers(1, 4), st.integers(1, 4))
+@example(117, 53, 1, 4)  # two components of equal weight
 def test_never_breaks_on_small_data(seed, n, d, k):
     """Whatever the rows are, the fit ends, is finite, and its weights are probabilities."""
     rng = np.random.default_rng(seed)

@@ -59,7 +59,7 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
         in its gradient where y^q has the standard deviation s_q.
     max_iter : int, default=2000
         Most proximal steps of a regression.
-    tol : float, default=1e-6
+    tol : float, default=1e-06
         A regression ends when a step changes the coefficients by less than this share.
     random_state : int, RandomState instance or None, default=None
         For the starts of the power method.

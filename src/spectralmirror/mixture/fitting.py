@@ -148,7 +148,8 @@ def fit(task: Task) -> Fit:
         climbed = _without_dead(task, target, climbed)
         best, known = polish(target, _heaviest_first(climbed), task.rng)
         if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
-            best, known = polish(target, _heaviest_first(best), task.rng)
+            best = _heaviest_first(best)
+            known = None if known is None else information(target, best.parameters, task.rng)
         if best.converged or not climbed.converged:
             break
         inverse, tol = None, tol / 10  # a long ridge, or a saddle: climb on, with more care
