@@ -24,7 +24,7 @@ SIZES = {
     "full": (125, 250, 500, 1000, 2000, 4000, 8000),
 }
 DIMENSION = {"tiny": 4, "quick": 10, "full": 20}
-REPETITIONS = {"tiny": 1, "quick": 3, "full": 10}
+REPETITIONS = {"tiny": 1, "quick": 2, "full": 10}
 STARTS = {"tiny": 3, "quick": 30, "full": 30}
 NEW_ROWS = 10_000
 #: "Close to the truth": off by this share of the profiles' length.
