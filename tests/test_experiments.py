@@ -33,7 +33,7 @@ from spectralmirror.experiments.store import Store
 from spectralmirror.files import ABANDONED, sweep, written_whole
 from spectralmirror.metrics import subspace_error
 from spectralmirror.plotting.reproduction import PICTURES
-from spectralmirror.reproduction import reproduce, scale_of
+from spectralmirror.reproduction import _slim, reproduce, scale_of
 
 NAMES = list(EXPERIMENTS)
 SINES = {
@@ -262,6 +262,11 @@ def test_written_whole_or_not_at_all(tmp_path):
         fail()
     assert path.read_text() == "old"
     assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_slim_picture_keeps_its_words():
+    svg = '<g id="text_1">\n <text x="1.239" y="2.5">p = 0.79864</text>\n</g>'
+    assert _slim(svg) == '<g> <text x="1.2" y="2.5">p = 0.79864</text> </g>\n'
 
 
 def test_a_cell_that_vanishes_is_no_smaller_table(tmp_path):

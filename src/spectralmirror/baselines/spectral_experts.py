@@ -159,10 +159,8 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
         root = _root_of_second_moment(X)
         second, noise, third = self._moments(X, y, root)
         values, vectors = _decompose(second, third, k, check_random_state(self.random_state))
-        weights, inverse = (
-            1 / np.square(values),
-            solve_triangular(root, np.diag(1 / sizes), lower=True),
-        )
+        weights = 1 / np.square(values)
+        inverse = solve_triangular(root, np.diag(1 / sizes), lower=True)
         if abs(weights.sum() - 1) > ASTRAY:
             warnings.warn(
                 f"The weights of the components sum to {weights.sum():.2f}, not 1, before they are "
