@@ -242,8 +242,8 @@ def test_em_and_lbfgs_climb_the_same_hill(kind):
 
 def test_a_sample_keeps_groups_whole():
     likelihood, _, groups = problem(grouped=True, n=400)
-    sample = likelihood.rowset.sample(100, 5, np.random.RandomState(0))
-    assert 95 <= sample.n_present <= 110
+    sample = likelihood.rowset.sample(100, 5, seed=0)
+    assert 60 <= sample.n_present <= 140  # groups are in it or not: 100 rows up to four deviations
     kept = {tuple(row) for row in sample.rows.X}
     for g in np.unique(groups):
         rows = likelihood.rowset.rows.X[groups == g]

@@ -1,6 +1,7 @@
 """The default method: what must hold under transformations, and how good it is."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,11 +10,20 @@ from scipy import sparse
 from spectralmirror import FeatureMoments, SpectralMirror, WeakSignalWarning
 from spectralmirror.blocks import Rows
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.groups import PairMoments, grouped
+from spectralmirror.engines import reduce
+from spectralmirror.groups import PairMoments
 from spectralmirror.metrics import principal_angles, subspace_error
 from spectralmirror.polynomial import Polynomial
-from spectralmirror.scores import Frame, leave_one_out, lengths_and_scores
-from spectralmirror.slices import N_SLICES, SlicedMoments, Slices, mirrors
+from spectralmirror.rowset import Rowset
+from spectralmirror.scores import Frame, LeastSquares
+from spectralmirror.slices import (
+    N_SLICES,
+    SlicedMoments,
+    Slices,
+    SliceSums,
+    mirrors,
+    slice_edges,
+)
 from spectralmirror.whitening import Whitening
 
 
@@ -34,9 +44,9 @@ def test_leave_one_out_by_leaving_one_out(shift):
     X, y, _ = mixture(60, 4)
     X = X + shift
     whitening = FeatureMoments.from_rows(X).whitening
-    cross = y @ (X - X.mean(axis=0)) / 60
-    lengths, scores = lengths_and_scores(Rows(X, y), whitening, whitening.whiten_sum(cross)).T
-    found = leave_one_out(scores + y.mean(), y, lengths, 60, estimated=True)
+    axis = whitening.whiten_sum(y @ (X - X.mean(axis=0)) / 60)
+    frame = Frame(X.dtype, whitening)
+    found = LeastSquares(frame, axis, y.mean(), 60, estimated=True, exact=True)(Rows(X, y))[0]
     for i in range(60):
         kept = np.arange(60) != i
         design = np.column_stack([np.ones(59), X[kept] - shift])
@@ -48,9 +58,8 @@ def test_leave_one_out_with_known_features():
     X, y, _ = mixture(50, 3)
     whitening = Whitening.known(np.zeros(3), np.eye(3) + 0.3)
     inverse = np.linalg.inv(np.eye(3) + 0.3)
-    cross = y @ X / 50
-    lengths, scores = lengths_and_scores(Rows(X, y), whitening, whitening.whiten_sum(cross)).T
-    found = leave_one_out(scores, y, lengths, 50, estimated=False)
+    axis, frame = whitening.whiten_sum(y @ X / 50), Frame(X.dtype, whitening)
+    found = LeastSquares(frame, axis, y.mean(), 50, estimated=False, exact=True)(Rows(X, y))[0]
     for i in range(50):
         r = sum(y[j] * inverse @ X[j] for j in range(50) if j != i) / 49
         assert found[i] == pytest.approx(r @ X[i], abs=1e-5)
@@ -66,34 +75,53 @@ def test_the_mean_leverage_serves_where_there_are_many_rows(monkeypatch):
     assert 0 < change < 0.1 * subspace_error(exact.components_, truth.profiles)
 
 
+def by_label(rows):
+    """Scores that are handed over as labels, with e = cos 3s and a slope of 1."""
+    s = np.asarray(rows.y)
+    return s, np.cos(3 * s), np.ones(len(s)), 1.0
+
+
+def sliced(rows):
+    present = rows.present()
+    edges = slice_edges(present.y, present.weight)
+    return Slices.of(edges, reduce(rows, partial(SliceSums.of, scored=by_label, edges=edges)))
+
+
 def test_slices_are_sums_over_their_rows():
     rng = np.random.default_rng(0)
-    X, s, e = rng.standard_normal((500, 3)) + 1, rng.standard_normal(500), rng.standard_normal(500)
+    X, s = rng.standard_normal((500, 3)) + 1, rng.standard_normal(500)
     weight = rng.integers(0, 3, 500).astype(float)
-    present = weight > 0
-    slices = Slices.of(s[present], e[present], np.ones(present.sum()), weight[present])
-    counts = np.bincount(slices.index, weight[present])
+    rows = Rows(X, s, weight, block_bytes=2000)
+    slices = sliced(rows)
+    index, w = slices.index(s), weight
+    counts = np.bincount(index, w)
     assert len(counts) == N_SLICES
     assert np.ptp(counts) <= 4  # of 500 rows of weight 1 or 2: equal up to a row at either end
-    assert np.abs(np.bincount(slices.index, weight[present] * slices.residuals)).max() < 1e-12
-    rows = Rows(X, np.zeros((500, 3)), weight)
-    scale = rng.uniform(0.5, 2, present.sum())
-    carried = rows.spread(np.column_stack([slices.index, slices.residuals, scale]))
-    whole = Rows(X, carried, weight)
-    parts = [SlicedMoments.of(whole[i : i + 90].present(), None) for i in range(0, 500, 90)]
-    mean = np.array([0.5, 1.0, 2.0])
-    matrices, vectors = sum(parts[1:], parts[0]).about(mean)
+    e = np.cos(3 * s) - slices.means[index]
+    assert np.abs(np.bincount(index, w * e)).max() < 1e-12
+    np.testing.assert_allclose(slices.noise**2, np.bincount(index, w * e**2))
+    whitening, mean = Whitening.known(np.zeros(3), np.eye(3)), np.array([0.5, 1.0, 2.0])
+    frame = Frame(X.dtype, whitening, elliptical=True)
+    of = partial(SlicedMoments.of, scored=by_label, slices=slices, frame=frame)
+    matrices, vectors = reduce(rows, of).about(mean)
     for b in range(N_SLICES):
-        here = np.flatnonzero(present)[slices.index == b]
-        z = weight[here] * slices.residuals[slices.index == b]
-        centred = (X[here] - mean) * scale[slices.index == b, None]
-        np.testing.assert_allclose(matrices[b], (centred.T * z) @ centred, atol=1e-10)
-        np.testing.assert_allclose(vectors[b], z @ centred, atol=1e-10)
+        here = index == b
+        z = w[here] * e[here]
+        centred = (X[here] - mean) * (np.sqrt(3) / np.linalg.norm(X[here], axis=1))[:, None]
+        np.testing.assert_allclose(matrices[b], (centred.T * z) @ centred, atol=1e-5)
+        np.testing.assert_allclose(vectors[b], z @ centred, atol=1e-5)
+
+
+def test_no_row_lies_on_the_edge_of_a_slice():
+    s = np.repeat([-1.0, 0.0, 1.0, 2.0], [10, 50, 20, 20]) + 1e-13 * np.arange(100)
+    edges = slice_edges(s, None)
+    assert np.abs(edges[:-1, None] - s).min() > 0.4
+    np.testing.assert_array_equal(np.bincount(np.searchsorted(edges, s)), [60, 0, 0, 20, 20])
 
 
 def test_mirrors_are_the_score_its_sign_and_one():
     s = np.random.default_rng(0).standard_normal(1200)
-    slices = Slices.of(s, s**2, np.ones(1200), None)
+    slices = sliced(Rows(np.ones((1200, 1)), s))
     T = mirrors(slices)
     np.testing.assert_allclose(np.linalg.norm(T, axis=1), 1)
     for mirror, shape in zip(T, (slices.scores, np.sign(slices.scores), np.ones(6)), strict=True):
@@ -103,19 +131,19 @@ def test_mirrors_are_the_score_its_sign_and_one():
     np.testing.assert_allclose(turned, 0, atol=1e-14)
 
 
-@pytest.mark.parametrize("origin", [None, np.array([1.0, 1.0, 1.0])])
-def test_pairs_are_pairs(origin):
+@pytest.mark.parametrize("shift", [0.0, 10.0])
+def test_pairs_are_pairs(shift):
     """Against a loop over all pairs of different rows in a group, whatever their order."""
     rng = np.random.default_rng(0)
-    n, mean = 40, np.array([0.9, 1.0, 1.2])
+    n, mean = 40, np.array([0.9, 1.0, 1.2]) + shift
     X, y, groups = rng.standard_normal((n, 3)) + 1, rng.choice([-1.0, 1], n), rng.integers(0, 9, n)
+    X += shift
     weight = rng.integers(0, 3, n).astype(float)
-    frame = Frame(Rows(X, y, weight), Whitening.known(mean, np.eye(3)), np.full(n, 1.5))
-    step = mean if origin is None else mean - origin
-    blocks = grouped(frame, groups).blocks()
-    parts = [PairMoments.of(block, origin, step) for block in blocks]
-    found = sum(parts[1:], parts[0])
-    D = 1.5 * (y * weight)[:, None] * (X - mean)
+    frame = Frame(X.dtype, Whitening.known(mean, np.eye(3)))
+    assert (frame.origin is None) == (shift == 0)
+    rowset = Rowset.of(Rows(X, y, weight, block_bytes=240), groups)
+    found = reduce(rowset, partial(PairMoments.of, frame=frame))
+    D = (y * weight)[:, None] * (X - mean)
     pairs = [(i, j) for i in range(n) for j in range(n) if i != j and groups[i] == groups[j]]
     np.testing.assert_allclose(found.products, sum(np.outer(D[i], D[j]) for i, j in pairs))
     assert found.variance == pytest.approx(sum((weight[i] * weight[j]) ** 2 for i, j in pairs))

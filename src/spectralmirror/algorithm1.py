@@ -9,9 +9,9 @@ from scipy.linalg import qr
 from scipy.stats import chi2
 
 from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.blocks import Rows
+from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import reduce
-from spectralmirror.mirror import MirroredOperator, label_cross, mirrored_moments
+from spectralmirror.mirror import MirroredOperator, label_sums, mirrored_moments
 from spectralmirror.moments import LabelledMoments, SignedMoments
 from spectralmirror.problem import KnownFeatures, Outcome, Request
 from spectralmirror.spectrum import (
@@ -37,16 +37,19 @@ class Mirror:
         mu-hat and Sigma-hat.
     cross : ndarray of shape (d,)
         The mean of y (x - mu).
-    first, second : Rows
+    first, second : Source
         The rows that serve for r, and those that serve for Q.
+    label_means : tuple of two floats
+        The mean label of each.
     mean_rows, covariance_rows : float
         How many rows mu-hat and Sigma-hat were estimated from, infinite where they are known.
     """
 
     whitening: Whitening
     cross: Vector
-    first: Rows
-    second: Rows
+    first: Source
+    second: Source
+    label_means: tuple[float, float]
     mean_rows: float
     covariance_rows: float
 
@@ -61,7 +64,7 @@ class Mirror:
         return self.whitening.whiten_sum(self.cross)
 
 
-def algorithm1(rows: Rows, known: KnownFeatures, request: Request) -> Outcome:
+def algorithm1(rows: Source, known: KnownFeatures, request: Request) -> Outcome:
     """Run Algorithm 1; with r-hat as one of the directions where that is asked for."""
     # Lines 1 to 3: mean, covariance and the mirror direction
     mirror = prepare(rows, known)
@@ -97,16 +100,19 @@ def algorithm1(rows: Rows, known: KnownFeatures, request: Request) -> Outcome:
     )
 
 
-def prepare(rows: Rows, known: KnownFeatures) -> Mirror:
+def prepare(rows: Source, known: KnownFeatures) -> Mirror:
     """Estimate what is not known of mu, Sigma and r (lines 1 to 3).
 
     With mean and covariance known, every row serves both for r and for Q.
     """
     if known.whitening is not None:
-        cross = label_cross(rows, known.whitening)
+        sums, step = label_sums(rows, known.whitening)
+        cross, mean = sums.about(step) / rows.total_weight, sums.label_sum / rows.total_weight
         check_finite(rows, cross)
-        return Mirror(known.whitening, cross, rows, rows, known.n_rows, known.n_rows)
-    first, second = halves(rows)
+        n = known.n_rows
+        return Mirror(known.whitening, cross, rows, rows, (mean, mean), n, n)
+    middle = rows.n_present // 2
+    first, second = rows.between(0, middle), rows.between(middle, rows.n_present)
     labelled = reduce(first, LabelledMoments.of)
     moments = labelled.features
     check_finite(first, moments.mean, np.diagonal(moments.scatter))
@@ -121,17 +127,18 @@ def prepare(rows: Rows, known: KnownFeatures) -> Mirror:
         cross,
         first,
         second,
+        (labelled.label_sum / moments.weight, _label_mean(second)),
         first.effective_rows if known.mean is None else np.inf,
         first.effective_rows - (known.mean is None) if known.covariance is None else np.inf,
     )
 
 
-def halves(rows: Rows) -> tuple[Rows, Rows]:
-    """Return the first floor(n/2) rows and the other ceil(n/2); rows of weight 0 do not count."""
-    middle = rows.n_present // 2
-    if rows.weight is not None:
-        middle = int(np.flatnonzero(rows.weight)[middle])
-    return rows[:middle], rows[middle:]
+def _label_mean(rows: Source) -> float:
+    return reduce(rows, _label_sum) / rows.total_weight
+
+
+def _label_sum(block: Rows) -> float:
+    return float(block.weighted(block.y).sum(dtype=np.float64))
 
 
 def spectrum_beside(axis: Vector, Q: Matrix) -> Spectrum:
@@ -147,6 +154,7 @@ def lanczos_outliers(
     mirror: Mirror, beside: Vector | None, n_outliers: int, request: Request
 ) -> Spectrum:
     """Return the outlying eigenpairs without forming Q."""
+    assert isinstance(mirror.second, Rows)
     Q = MirroredOperator(mirror.second, mirror.direction, mirror.whitening)
     check_finite(mirror.second, np.array([Q.bulk]))
     d = len(mirror.cross)
@@ -195,9 +203,7 @@ def describe(mirror: Mirror, n_outliers: int | None, rate: float) -> str | None:
             "The labels do not vary in the first half of the rows, so there is no mirror: "
             "method='paper' divides the rows in their order, shuffle rows that are sorted."
         )
-    means = [
-        half.weighted(half.y).sum() / half.total_weight for half in (mirror.first, mirror.second)
-    ]
+    means = mirror.label_means
     error = np.sqrt(1 / mirror.first.effective_rows + 1 / mirror.second.effective_rows)
     if abs(means[0] - means[1]) > 6 * error * np.sqrt(1 - np.mean(means) ** 2):
         return (

@@ -15,25 +15,17 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from spectralmirror.arrays import AnyArray
 
-__all__ = ["collect", "one_blas_thread", "reduce", "small_matrices"]
+__all__ = ["collect", "one_blas_thread", "reduce", "small_matrices", "sum_of"]
 
 Block = TypeVar("Block")
-BlockOut = TypeVar("BlockOut", covariant=True)
 T = TypeVar("T")
-
-
-class Source(Protocol[BlockOut]):
-    """Whatever can be read block by block, more than once."""
-
-    def blocks(self) -> Iterable[BlockOut]:
-        """Yield the rows in order, a block at a time."""
 
 
 class _BlasLimit:
@@ -90,28 +82,47 @@ def small_matrices(n_features: int) -> AbstractContextManager[Any]:
     return one_blas_thread() if n_features < 500 else nullcontext()
 
 
-def reduce(source: Source[Block], statistic: Callable[[Block], T]) -> T:
+def reduce(source: Any, statistic: Callable[[Any], T], *, factor: int = 1) -> T:
     """Return the sum of ``statistic(block)`` over the blocks of the source.
 
     Several blocks are worked on at once, each by a single BLAS thread: the copying between the
-    products then runs in parallel too. As many threads are used as BLAS is allowed to.
+    products then runs in parallel too. As many threads are used as BLAS is allowed to. A source
+    that is spread over other processes sums itself there.
+
+    Parameters
+    ----------
+    source : Source or Rowset
+        The rows.
+    statistic : callable
+        Block -> something that can be added.
+    factor : int
+        Blocks are so many times larger than usual, for statistics that are large themselves.
     """
-    return functools.reduce(operator.add, _values(source, statistic))
+    if hasattr(source, "reduce"):
+        found: T = source.reduce(statistic, factor)
+        return found
+    return functools.reduce(operator.add, _values(source.blocks(factor), statistic))
 
 
-def collect(source: Source[Block], function: Callable[[Block], AnyArray]) -> AnyArray:
+def collect(source: Any, function: Callable[[Any], AnyArray]) -> AnyArray:
     """Return ``function(block)`` of all blocks in their order, as one array of a value a row."""
-    return np.concatenate(list(_values(source, function)))
+    return np.concatenate(list(_values(source.blocks(), function)))
 
 
-def _values(source: Source[Block], function: Callable[[Block], T]) -> Iterator[T]:
+def sum_of(blocks: Iterable[Block], statistic: Callable[[Block], T]) -> T:
+    """Return the sum over blocks one after the other, for processes that share a machine."""
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        return functools.reduce(operator.add, map(statistic, blocks))
+
+
+def _values(source: Iterable[Block], function: Callable[[Block], T]) -> Iterator[T]:
     def quietly(block: Block) -> T:
         with np.errstate(over="ignore", invalid="ignore"):
             return function(block)
 
     # Infinite or missing values show in the sums, where they are reported by column.
     with one_blas_thread() as n_threads, np.errstate(over="ignore", invalid="ignore"):
-        blocks = iter(source.blocks())
+        blocks = iter(source)
         first = list(islice(blocks, 2))
         if len(first) < 2:  # starting threads takes longer than a small block
             yield from map(quietly, first)

@@ -6,28 +6,16 @@ rank k, positive, and without any mirror.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from spectralmirror.arrays import AnyArray, Matrix, Vector
-from spectralmirror.rowset import Block, Rowset
-from spectralmirror.scores import Frame
+from spectralmirror.arrays import Matrix
+from spectralmirror.rowset import Block
+from spectralmirror.scores import Frame, times
 
-__all__ = ["PairMoments", "grouped", "share_in_company"]
-
-
-def share_in_company(groups: NDArray[np.int64]) -> float:
-    """Return the share of rows whose group has other rows too."""
-    return float(np.mean(np.bincount(groups)[groups] > 1))
-
-
-def grouped(frame: Frame, groups: NDArray[np.int64]) -> Rowset:
-    """Return the rows in blocks of whole groups, with label times scale for y."""
-    labels = (frame.rows.y * frame.scale).astype(frame.rows.X.dtype)
-    return Rowset.of(replace(frame.rows, y=labels), groups)
+__all__ = ["PairMoments"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +36,13 @@ class PairMoments:
     products: Matrix
 
     @classmethod
-    def of(cls, block: Block, origin: AnyArray | None, step: Vector) -> PairMoments:
+    def of(cls, block: Block, frame: Frame) -> PairMoments:
         """Sum the pairs of one block."""
         weight = np.ones(len(block.y)) if block.weight is None else block.weight
         X = block.X.toarray() if sparse.issparse(block.X) else block.X
-        D = X - (np.zeros(1, X.dtype) if origin is None else origin)
-        D -= step.astype(X.dtype)
-        D *= (block.y * weight)[:, None].astype(X.dtype)
+        D = X - (np.zeros(1, X.dtype) if frame.origin is None else frame.origin)
+        D -= frame.step().astype(X.dtype)
+        D *= times(block.y * weight, frame.scale(X))[:, None].astype(X.dtype)
         sums = block.sums(D.T).T
         products = (sums.T @ sums).astype(np.float64) - D.T @ D
         squares = weight**2

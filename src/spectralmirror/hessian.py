@@ -97,7 +97,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
             The fitted transformer.
         """
         rows = self._check_rows(X, y, sample_weight)
-        d = rows.X.shape[1]
+        d = rows.n_features
         require_rows(
             rows, d + 1, "the covariance is estimated", "pass more rows, or fewer features"
         )
@@ -110,7 +110,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
             if self.target == "residuals":
                 slope = whitening.solve(labelled.cross / moments.weight)
             intercept = labelled.label_sum / moments.weight - float(moments.mean @ slope)
-            origin = far_origin(moments.mean, whitening.scale, rows.X.dtype)
+            origin = far_origin(moments.mean, whitening.scale, rows.dtype)
             hessian = reduce(
                 rows, partial(_hessian_block, slope=slope, intercept=intercept, origin=origin)
             )

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from spectralmirror.arrays import AnyArray, Features, Vector
-from spectralmirror.blocks import Rows
+from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import reduce
 from spectralmirror.kernels import far_origin, linear_sums, shifted
 from spectralmirror.moments import SignedMoments
 from spectralmirror.whitening import Whitening
 
-__all__ = ["MirroredOperator", "label_cross", "mirrored_labels", "mirrored_moments"]
+__all__ = ["LabelSums", "MirroredOperator", "label_sums", "mirrored_labels", "mirrored_moments"]
 
 
-def label_cross(rows: Rows, whitening: Whitening) -> Vector:
-    """Return sum_i w_i y_i (x_i - mu) / sum_i w_i in one pass, the mean being known."""
+@dataclass(frozen=True, eq=False)
+class LabelSums:
+    """sum_i w_i y_i (x_i - origin) and sum_i w_i y_i of the rows."""
+
+    first: Vector
+    label_sum: float
+
+    @classmethod
+    def of(cls, rows: Rows, origin: AnyArray | None) -> LabelSums:
+        """Sum one block."""
+        labels = rows.weighted(rows.y)
+        return cls(linear_sums(rows.X, labels[None, :], origin)[0], _sum(labels))
+
+    def __add__(self, other: LabelSums) -> LabelSums:
+        return LabelSums(self.first + other.first, self.label_sum + other.label_sum)
+
+    def about(self, step: Vector) -> Vector:
+        """sum_i w_i y_i (x_i - mu), with mu a step from the origin."""
+        return self.first - self.label_sum * step
+
+
+def label_sums(rows: Source, whitening: Whitening) -> tuple[LabelSums, Vector]:
+    """Return the label sums in one pass, the mean being known, and that mean from their origin."""
     origin = _origin(rows, whitening)
-
-    def of(block: Rows) -> Vector:
-        labels = block.weighted(block.y)
-        sums = linear_sums(block.X, labels[None, :], origin)[0]
-        return np.append(sums, _sum(labels))
-
-    sums = reduce(rows, of)
-    centred: Vector = sums[:-1] - sums[-1] * _step(whitening, origin)
-    return centred / rows.total_weight
+    return reduce(rows, partial(LabelSums.of, origin=origin)), _step(whitening, origin)
 
 
 def mirrored_labels(X: Features, y: AnyArray, direction: Vector) -> AnyArray:
@@ -35,7 +49,7 @@ def mirrored_labels(X: Features, y: AnyArray, direction: Vector) -> AnyArray:
     return np.asarray(y * np.sign(X.dot(direction.astype(X.dtype))))
 
 
-def mirrored_moments(rows: Rows, direction: Vector, whitening: Whitening) -> SignedMoments:
+def mirrored_moments(rows: Source, direction: Vector, whitening: Whitening) -> SignedMoments:
     """Sum the features under their mirrored labels: lines 4 and 5 in one pass."""
     return reduce(
         rows, partial(_mirror_block, direction=direction, origin=_origin(rows, whitening))
@@ -52,8 +66,8 @@ def _mirror(rows: Rows, direction: Vector, origin: AnyArray | None) -> AnyArray:
     return mirrored_labels(X, rows.y, direction)
 
 
-def _origin(rows: Rows, whitening: Whitening) -> AnyArray | None:
-    return far_origin(whitening.mean, whitening.scale, rows.X.dtype)
+def _origin(rows: Source, whitening: Whitening) -> AnyArray | None:
+    return far_origin(whitening.mean, whitening.scale, rows.dtype)
 
 
 def _step(whitening: Whitening, origin: AnyArray | None) -> Vector:

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.scores import Frame
+from spectralmirror.blocks import Rows, Source
+from spectralmirror.engines import collect
+from spectralmirror.polynomial import FIT_ROWS, GROUPS_TO_FIT
+from spectralmirror.rowset import Block, Rowset
+from spectralmirror.scores import Frame, Scored, times
 from spectralmirror.slices import Slices, mirrors
 
 __all__ = ["flipped_pairs", "flipped_slices", "noise_edge"]
@@ -46,21 +49,28 @@ def _directions(d: int, unit: Vector | None, rng: np.random.RandomState) -> Matr
     return np.asarray(qr(columns, mode="economic")[0].T)
 
 
-def _n_rows(frame: Frame, size: int) -> int:
+def _n_rows(source: Source, size: int) -> int:
     """Return how many rows go with so many directions."""
-    available = frame.rows.effective_rows / len(frame.whitening.mean)
+    available = source.effective_rows / source.n_features
     return int(np.ceil(min(available, ROWS_PER_DIRECTION) * size))
 
 
 def flipped_slices(
-    frame: Frame, slices: Slices, unit: Vector, rng: np.random.RandomState
+    source: Source,
+    some: Rows,
+    frame: Frame,
+    scored: Scored,
+    slices: Slices,
+    rng: np.random.RandomState,
 ) -> Callable[[], float]:
     """Return a function that draws the leading eigenvalue of the mirrors under random signs."""
-    basis = _directions(len(unit), unit, rng)
+    basis = _directions(len(scored.unit), scored.unit, rng)
     size = len(basis)
-    chosen = np.sort(rng.permutation(len(slices.index))[: _n_rows(frame, size)])
-    W = frame[frame.present()[chosen]].coordinates(basis)
-    e, index, T = slices.residuals[chosen], slices.index[chosen], mirrors(slices)
+    few = some[np.sort(rng.permutation(len(some))[: _n_rows(source, size)])]
+    W = times(frame.projection(basis)(few.X), frame.scale(few.X))
+    s, e, _, _ = scored(few)
+    index, T = slices.index(s), mirrors(slices)
+    e = e - slices.means[index]
 
     def draw() -> float:
         signed = e * rng.choice([-1.0, 1.0], len(e))
@@ -78,25 +88,26 @@ def flipped_slices(
     return draw
 
 
-def flipped_pairs(
-    frame: Frame, groups: NDArray[np.int64], rng: np.random.RandomState
-) -> Callable[[], float]:
+def flipped_pairs(frame: Frame, rowset: Rowset, rng: np.random.RandomState) -> Callable[[], float]:
     """Return a function that draws the leading eigenvalue of the cross moment under random signs.
 
-    `groups` numbers the groups from 0 on.
+    The rows come in groups.
     """
-    basis = _directions(len(frame.whitening.mean), None, rng)
+    basis = _directions(rowset.rows.n_features, None, rng)
     size = len(basis)
-    present = frame.present()
-    sizes = np.bincount(groups[present])
+    n_rows = _n_rows(rowset.rows, size)
+    some = rowset.sample(FIT_ROWS, GROUPS_TO_FIT, seed=0)
+    project = frame.projection(basis)
+
+    def signed_rows(block: Block) -> Matrix:
+        return times(project(block.X) * block.y[:, None], frame.scale(block.X))
+
+    D, sizes = collect(some, signed_rows), some.sizes
     order = rng.permutation(len(sizes))
-    taken = order[: np.searchsorted(np.cumsum(sizes[order]), _n_rows(frame, size)) + 1]
-    chosen = present[np.isin(groups[present], taken)]
-    chosen = chosen[np.argsort(groups[chosen], kind="stable")]
-    part = frame[chosen]
-    D = part.coordinates(basis) * part.labels()[:, None]
-    starts = np.flatnonzero(np.diff(groups[chosen], prepend=-1))
-    counts = np.diff(starts, append=len(D))
+    taken = np.zeros(len(sizes), dtype=bool)
+    taken[order[: np.searchsorted(np.cumsum(sizes[order]), n_rows) + 1]] = True
+    D, counts = D[np.repeat(taken, sizes)], sizes[taken]
+    starts = np.cumsum(counts) - counts
     noise = np.sqrt(max((counts * (counts - 1)).sum(), 1))
 
     def draw() -> float:

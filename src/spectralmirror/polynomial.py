@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from spectralmirror.arrays import Matrix, Vector
 
-__all__ = ["Polynomial", "largest_degree"]
+__all__ = ["FIT_ROWS", "GROUPS_TO_FIT", "Polynomial", "largest_degree"]
 
 #: Beyond this many standard deviations the polynomial is continued as a constant.
 REACH = 3.5
 MOST_TERMS = 300
 ROWS_PER_TERM = 20
-#: At most about twice so many rows are fitted.
-FIT_ROWS = 20_000
+#: Where there are more than twice so many rows, a sample of them is enough.
+FIT_ROWS = 30_000
+#: And no fewer groups than these, where there are groups.
+GROUPS_TO_FIT = 1_000
 _CHUNK = 8192
 
 
@@ -51,12 +53,7 @@ class Polynomial:
 
     @classmethod
     def fit(cls, u: Matrix, y: Vector, weight: Vector | None, degree: int) -> Polynomial:
-        """Fit y by least squares; u has one row for each y, in standard deviations.
-
-        Where there are very many rows, some of them, evenly spread, are enough.
-        """
-        some = slice(None, None, max(1, len(u) // FIT_ROWS))
-        u, y, weight = u[some], y[some], None if weight is None else weight[some]
+        """Fit y by least squares; u has one row for each y, in standard deviations."""
         k = u.shape[1]
         powers = np.array([a for a in product(range(degree + 1), repeat=k) if sum(a) <= degree])
         gram, moment = np.zeros((len(powers), len(powers))), np.zeros(len(powers))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
-from spectralmirror.blocks import MOST_ROWS, Rows
+from spectralmirror.blocks import Rows, block_rows
 from spectralmirror.kernels import shifted
+from spectralmirror.look import sample
+from spectralmirror.sampling import chosen
 
 __all__ = ["Block", "Rowset"]
 
@@ -37,6 +40,9 @@ class Block:
     y: AnyArray
     weight: Vector | None
     starts: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        return len(self.y)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -79,20 +85,32 @@ class Rowset:
         Numbers of the rows that are present, group by group; None without groups.
     starts : ndarray or None
         Where in `order` each group begins.
+    keys : ndarray or None
+        A number for each group that does not depend on which other groups there are.
     """
 
     rows: Rows
     order: NDArray[np.int64] | None = None
     starts: NDArray[np.int64] | None = None
+    keys: NDArray[np.uint64] | None = None
 
     @classmethod
-    def of(cls, rows: Rows, groups: NDArray[np.int64] | None) -> Rowset:
-        """Sort the rows that are present by group."""
-        if groups is None:
+    def of(cls, rows: Rows, keys: NDArray[Any] | None) -> Rowset:
+        """Sort the rows that are present by group; rows of a group have the same key."""
+        if keys is None:
             return cls(rows)
-        order = np.argsort(groups, kind="stable")
+        keys = keys.astype(np.uint64)
+        order = np.argsort(keys, kind="stable")
         order = order if rows.weight is None else order[rows.weight[order] > 0]
-        return cls(rows, order, np.flatnonzero(np.diff(groups[order], prepend=-1)))
+        in_order = keys[order]
+        first = np.append(True, in_order[1:] != in_order[:-1])
+        starts = np.flatnonzero(first[: len(in_order)])
+        return cls(rows, order, starts, in_order[starts])
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether rows come in groups."""
+        return self.starts is not None
 
     @property
     def n_present(self) -> int:
@@ -115,6 +133,12 @@ class Rowset:
         weight = self.rows.weight[self.order].astype(np.float64)
         return float((np.add.reduceat(weight, self.starts) / self.sizes).sum())
 
+    @property
+    def share_in_company(self) -> float:
+        """The share of rows whose group has other rows too."""
+        alone = int((self.sizes == 1).sum()) if self.starts is not None else self.n_present
+        return 1 - alone / max(self.n_present, 1)
+
     def present(self) -> NDArray[np.int64]:
         """Return the numbers of the rows that count, in the order in which they are read."""
         if self.order is not None:
@@ -122,42 +146,39 @@ class Rowset:
         weight = self.rows.weight
         return np.arange(len(self.rows)) if weight is None else np.flatnonzero(weight)
 
-    def sample(self, n_rows: int, n_groups: int, rng: np.random.RandomState) -> Rowset:
-        """Return whole groups drawn at random, all of them where half would do.
+    def sample(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
+        """Return about so many rows, and whole groups, drawn at random; all where half would do.
 
-        At least so many rows, and groups where there are groups.
+        At least so many groups, about, where there are groups.
         """
-        if 2 * n_rows >= self.n_present:
+        share = n_rows / max(self.n_present, 1)
+        if self.order is None or self.starts is None or self.keys is None:
+            return self if share >= 0.5 else Rowset(sample(self.rows, n_rows, seed))
+        share = max(share, n_groups / len(self.starts))
+        if share >= 0.5:
             return self
-        if self.starts is not None and 2 * n_groups >= len(self.starts):
-            return self
-        if self.order is None or self.starts is None:
-            present = self.present()
-            return Rowset(self.rows[np.sort(rng.choice(present, n_rows, replace=False))])
-        shuffled = rng.permutation(len(self.starts))
-        enough = int(np.searchsorted(np.cumsum(self.sizes[shuffled]), n_rows, side="left")) + 1
-        kept = np.zeros(len(self.starts), dtype=bool)
-        kept[shuffled[: max(enough, n_groups)]] = True
+        kept = chosen(self.keys, share, seed)
         sizes = self.sizes[kept]
         index = self.order[np.repeat(kept, self.sizes)]
         starts = np.cumsum(sizes) - sizes
-        return Rowset(self.rows[index], np.arange(len(index)), starts)
+        return Rowset(self.rows[index], np.arange(len(index)), starts, self.keys[kept])
 
     def with_features(self, X: Matrix) -> Rowset:
         """Return the same rows with other features, given in the order in which they are read."""
         index = self.present()
         weight = None if self.rows.weight is None else self.rows.weight[index]
         rows = Rows(X, self.rows.y[index], weight)
-        return Rowset(rows, None if self.starts is None else np.arange(len(index)), self.starts)
+        order = None if self.starts is None else np.arange(len(index))
+        return Rowset(rows, order, self.starts, self.keys)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, factor: int = 1) -> Iterator[Block]:
         """Yield whole groups, about as many rows at a time as other sources do."""
         if self.order is None or self.starts is None:
-            for part in self.rows.blocks():
+            for part in self.rows.blocks(factor):
                 yield Block(part.X, part.y, _double(part.weight), None)
             return
-        d = self.rows.X.shape[1]
-        size = max(min(self.rows.block_bytes // (d * self.rows.X.dtype.itemsize), MOST_ROWS), d)
+        rows, d = self.rows, self.rows.n_features
+        size = block_rows(factor * rows.block_bytes, d, rows.dtype, at_least=d)
         ends = np.append(self.starts[1:], len(self.order))
         first = 0
         while first < len(self.starts):

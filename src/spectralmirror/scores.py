@@ -1,83 +1,83 @@
-"""Rows in whitened coordinates, their leave-one-out scores, and what these leave of the labels."""
+"""Rows in whitened coordinates, their leave-one-out scores, and what these leave of the labels.
+
+Nothing here is as long as the rows: a score is a function of a block, computed anew in every pass.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.blas import strsm
 
 from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
 from spectralmirror.blocks import Rows
-from spectralmirror.engines import collect
 from spectralmirror.kernels import far_origin, shifted
-from spectralmirror.polynomial import REACH, Polynomial
+from spectralmirror.polynomial import Polynomial
 from spectralmirror.whitening import Whitening
 
-__all__ = ["Frame", "leave_one_out", "lengths_and_scores", "residuals", "squared_lengths"]
+__all__ = ["Frame", "LeastSquares", "Scored", "leave_one_out", "times"]
 
 DEGREE = 7
-#: m(s) is looked up on a grid, fine enough for an error of 1e-4 m'(s).
-GRID = 32_769
+#: Rows shorter than this share of the mean squared length, at the very centre, stay short.
+SHORTEST = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Rows seen in whitened coordinates, W_i = scale_i Sigma^(-1/2) (x_i - mu).
+    """How rows are seen in whitened coordinates, W_i = scale_i Sigma^(-1/2) (x_i - mu).
 
     Attributes
     ----------
-    rows : Rows
-        The rows, with labels of -1 and +1.
+    dtype : dtype
+        Precision of the rows.
     whitening : Whitening
         mu and Sigma.
-    scale : ndarray of shape (n,)
-        1, or sqrt(d) / |W_i| where rows are brought to one length.
+    elliptical : bool
+        Whether rows are brought to one length, scale_i = sqrt(d) / |W_i|; otherwise it is 1.
     """
 
-    rows: Rows
+    dtype: np.dtype[Any]
     whitening: Whitening
-    scale: Vector
-
-    def __getitem__(self, index: slice | NDArray[np.int64]) -> Frame:
-        return replace(self, rows=self.rows[index], scale=self.scale[index])
-
-    def present(self) -> NDArray[np.int64]:
-        """Return the numbers of the rows whose weight is not 0."""
-        weight = self.rows.weight
-        return np.arange(len(self.rows)) if weight is None else np.flatnonzero(weight)
+    elliptical: bool = False
 
     @cached_property
     def origin(self) -> AnyArray | None:
         """The point that is subtracted from the rows before they are summed, None for 0."""
-        return far_origin(self.whitening.mean, self.whitening.scale, self.rows.X.dtype)
+        return far_origin(self.whitening.mean, self.whitening.scale, self.dtype)
 
     def step(self) -> Vector:
         """Return the mean as seen from the origin."""
         mean = self.whitening.mean
         return mean if self.origin is None else mean - self.origin.astype(np.float64)
 
-    def labelled(self) -> Rows:
-        """Rows that carry their label and their scale."""
-        return replace(self.rows, y=np.column_stack([self.rows.y, self.scale]))
+    def scale(self, X: Features) -> Vector | None:
+        """Return the scale of each row, None for 1."""
+        if not self.elliptical:
+            return None
+        d = X.shape[1]
+        return np.asarray(np.sqrt(d / np.maximum(self.squared_lengths(X), SHORTEST * d)))
 
-    def labels(self) -> Vector:
-        """Labels of the rows that are present."""
-        return self.rows.present().y.astype(np.float64)
+    def squared_lengths(self, X: Features) -> Vector:
+        """Return |W_i|^2 without the scale, in single precision, which is ample for leverages."""
+        inverse_scale = 1 / self.whitening.scale
+        part = shifted(X, self.origin)
+        part = part.toarray() if sparse.issparse(part) else part
+        W = np.empty(part.shape, dtype=np.float32)
+        np.multiply(part, inverse_scale, out=W, casting="same_kind")
+        W -= (self.step() * inverse_scale).astype(np.float32)
+        if self._factor is not None:
+            W = strsm(1.0, self._factor, W.T, lower=1, overwrite_b=1).T
+        return np.asarray(np.einsum("ij,ij->i", W, W), dtype=np.float64)
 
-    def weights(self) -> Vector | None:
-        """Weights of the rows that are present."""
-        weight = self.rows.present().weight
-        return None if weight is None else weight.astype(np.float64)
-
-    def coordinates(self, basis: Matrix) -> Matrix:
-        """Return <b_j, W_i> for the rows b_j of a whitened basis, of all rows that are present."""
-        project = self.projection(basis)
-        return collect(self.labelled(), lambda block: project(block.X) * block.y[:, 1:])
+    @cached_property
+    def _factor(self) -> AnyArray | None:
+        L = self.whitening.cholesky
+        return None if L is None else np.asfortranarray(L, dtype=np.float32)
 
     def projection(self, basis: Matrix) -> Callable[[Features], Matrix]:
         """Return a function of the features of a block: <b_j, W>, without the scale of rows."""
@@ -93,38 +93,15 @@ class Frame:
         return project
 
 
-def squared_lengths(rows: Rows, whitening: Whitening) -> Vector:
-    """Return |W_i|^2 of the rows that are present, W = Sigma^(-1/2) (x - mu)."""
-    return lengths_and_scores(rows, whitening, np.zeros_like(whitening.mean))[:, 0]
-
-
-def lengths_and_scores(rows: Rows, whitening: Whitening, axis: Vector) -> Matrix:
-    """Return |W_i|^2 and <axis, W_i> of the rows that are present, shape (n, 2).
-
-    In single precision, which is ample for scores and what corrects them.
-    """
-    frame = Frame(rows, whitening, np.ones(0))
-    inverse_scale, single = 1 / whitening.scale, axis.astype(np.float32)
-    centre = (frame.step() * inverse_scale).astype(np.float32)
-    factor = None
-    if whitening.cholesky is not None:
-        factor = np.asfortranarray(whitening.cholesky, dtype=np.float32)
-
-    def of(block: Rows) -> AnyArray:
-        part = shifted(block.X, frame.origin)
-        part = part.toarray() if sparse.issparse(part) else part
-        W = np.empty(part.shape, dtype=np.float32)
-        np.multiply(part, inverse_scale, out=W, casting="same_kind")
-        W -= centre
-        if factor is not None:
-            W = strsm(1.0, factor, W.T, lower=1, overwrite_b=1).T
-        return np.column_stack([np.einsum("ij,ij->i", W, W), W.dot(single)])
-
-    return collect(rows, of).astype(np.float64)
+def times(values: AnyArray, scale: Vector | None) -> AnyArray:
+    """Multiply one number, or one line of numbers, a row with the scale of the row."""
+    if scale is None:
+        return values
+    return np.asarray(values * (scale if values.ndim == 1 else scale[:, None]))
 
 
 def leave_one_out(
-    fitted: Vector, y: Vector, lengths: Vector, weight: float, *, estimated: bool
+    fitted: Vector, y: AnyArray, lengths: Vector | float, weight: float, *, estimated: bool
 ) -> Vector:
     """Return the scores of the rows, each from a direction to which it did not contribute.
 
@@ -139,7 +116,7 @@ def leave_one_out(
         mean(y) + <r, W_i> where the whitening was estimated, else <r, W_i>.
     y : ndarray of shape (n,)
         Labels.
-    lengths : ndarray of shape (n,)
+    lengths : ndarray of shape (n,) or float
         |W_i|^2.
     weight : float
         The number of rows, or the sum of their weights.
@@ -152,12 +129,90 @@ def leave_one_out(
     return np.asarray((fitted - leverage * y) / (1 - leverage))
 
 
-def residuals(scores: Vector, y: Vector, weight: Vector | None) -> tuple[Vector, Vector, Vector]:
-    """Return standardised scores s, e = y - m(s) with m(s) = E[y | s] a polynomial, and m'(s)."""
-    mean = np.average(scores, weights=weight)
-    deviation = np.sqrt(np.average((scores - mean) ** 2, weights=weight))
-    s = (scores - mean) / (deviation if deviation > 0 else 1.0)
-    m = Polynomial.fit(s[:, None], y, weight, min(DEGREE, max(len(s) // 20, 1)))
-    place = np.clip((s + REACH) * ((GRID - 1) / (2 * REACH)) + 0.5, 0, GRID - 1).astype(np.intp)
-    values, slopes = m(np.linspace(-REACH, REACH, GRID)[:, None]).T
-    return s, y - values[place], slopes[place]
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """The scores of rows along r-hat, each from a direction to which it did not contribute.
+
+    Attributes
+    ----------
+    frame : Frame
+        The rows in whitened coordinates.
+    axis : ndarray of shape (d,)
+        r-hat in whitened coordinates.
+    label_mean : float
+        The mean of the labels.
+    weight : float
+        The number of rows, or the sum of their weights.
+    estimated : bool
+        Whether mean and covariance come from these rows.
+    exact : bool
+        Whether every row has its own |W_i|^2; otherwise their mean, which is d, serves for all.
+    """
+
+    frame: Frame
+    axis: Vector
+    label_mean: float
+    weight: float
+    estimated: bool
+    exact: bool
+
+    def __call__(self, block: Rows) -> tuple[Vector, Vector | float]:
+        """Return the scores, and |W_i|^2, of the rows of a block."""
+        frame = self.frame
+        fitted = times(self._project(block.X)[:, 0], frame.scale(block.X))
+        if self.estimated:
+            fitted = fitted + self.label_mean
+        lengths = frame.squared_lengths(block.X) if self.exact else float(len(self.axis))
+        scores = leave_one_out(fitted, block.y, lengths, self.weight, estimated=self.estimated)
+        return scores, lengths
+
+    @cached_property
+    def _project(self) -> Callable[[Features], Matrix]:
+        return self.frame.projection(self.axis[None, :])
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The mirror's direction, and what the labels are along it: m(s) = E[y | s], a polynomial.
+
+    Attributes
+    ----------
+    unit : ndarray of shape (d,)
+        The direction, whitened, of length 1.
+    score : callable
+        Block -> scores, and |W_i|^2.
+    mean, deviation : float
+        Of the scores, by which they are standardised.
+    m : Polynomial
+        Fitted to some of the rows.
+    """
+
+    unit: Vector
+    score: Callable[[Rows], tuple[Vector, Vector | float]]
+    mean: float
+    deviation: float
+    m: Polynomial
+
+    @classmethod
+    def fit(
+        cls,
+        unit: Vector,
+        score: Callable[[Rows], tuple[Vector, Vector | float]],
+        some: Rows,
+        n_rows: int,
+    ) -> Scored:
+        """Fit m to some of the rows, of which there are so many in all."""
+        scores, weight = score(some)[0], some.weight
+        mean = float(np.average(scores, weights=weight))
+        deviation = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight))) or 1.0
+        s = (scores - mean) / deviation
+        degree = min(DEGREE, max(n_rows // 20, 1))
+        m = Polynomial.fit(s[:, None], some.y.astype(np.float64), weight, degree)
+        return cls(unit, score, mean, deviation, m)
+
+    def __call__(self, block: Rows) -> tuple[Vector, Vector, Vector, Vector | float]:
+        """Return standardised scores s, e = y - m(s), m'(s), and |W_i|^2 of a block."""
+        scores, lengths = self.score(block)
+        s = (scores - self.mean) / self.deviation
+        values, slopes = self.m(s[:, None]).T
+        return s, block.y - values, slopes, lengths

@@ -10,18 +10,19 @@ how much is left. Neither model needs to know the response f.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectralmirror.arrays import AnyArray, Matrix, Vector
-from spectralmirror.blocks import Rows
+from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import reduce
 from spectralmirror.kernels import linear_sums
-from spectralmirror.polynomial import FIT_ROWS, Polynomial, largest_degree
-from spectralmirror.scores import Frame
+from spectralmirror.polynomial import FIT_ROWS, GROUPS_TO_FIT, Polynomial, largest_degree
+from spectralmirror.rowset import Block, Rowset
+from spectralmirror.scores import Frame, times
 
 __all__ = ["Model", "alone", "in_groups", "sharpen"]
 
@@ -30,74 +31,80 @@ LINK_DEGREE = 5
 LONGEST_STEP = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
-    """What predicts the labels inside a subspace.
-
-    Attributes
-    ----------
-    rows : Rows
-        The rows, whose y carries what `predict` needs.
-    predict : callable
-        Block of these rows -> residuals y - h, and slopes grad h of shape (n, k), the latter
-        times the scale of each row.
-    """
-
-    rows: Rows
-    predict: Callable[[Rows], tuple[Vector, Matrix]]
+#: Block -> residuals y - h, and slopes grad h of shape (n, k), these times the scale of each row.
+Model = Callable[[Any], tuple[Vector, Matrix]]
 
 
-def alone(frame: Frame, basis: Matrix) -> Model | None:
+def alone(source: Source, some: Rows, frame: Frame, basis: Matrix) -> Model | None:
     """Predict each label from its own row, h(u) = E[y | u] a polynomial of degree 5 or 3.
 
-    None where there are too few rows, or too many dimensions, for a polynomial of degree 3.
+    It is fitted to some of the rows. None where there are too few rows, or too many dimensions,
+    for a polynomial of degree 3.
     """
-    degree = largest_degree(len(basis), frame.rows.effective_rows)
+    degree = largest_degree(len(basis), source.effective_rows)
     if degree < 3:
         return None
-    sample = frame[:: max(1, len(frame.rows) // FIT_ROWS)]
-    h = Polynomial.fit(sample.coordinates(basis), sample.labels(), sample.weights(), degree)
-
     project = frame.projection(basis)
+    u = times(project(some.X), frame.scale(some.X))
+    h = Polynomial.fit(u, some.y.astype(np.float64), some.weight, degree)
 
     def predict(block: Rows) -> tuple[Vector, Matrix]:
-        y, scale = block.y.T
-        values = h(project(block.X) * scale[:, None])
-        return y - values[:, 0], values[:, 1:] * scale[:, None]
+        scale = frame.scale(block.X)
+        values = h(times(project(block.X), scale))
+        return block.y - values[:, 0], times(values[:, 1:], scale)
 
-    return Model(frame.labelled(), predict)
+    return predict
 
 
-def in_groups(frame: Frame, basis: Matrix, groups: NDArray[np.int64]) -> Model:
+def in_groups(rowset: Rowset, frame: Frame, basis: Matrix) -> Model:
     """Predict each label from its row and the other rows of its group.
 
     These say where the profile of the group lies, a_i = sum over the others of y u. The label is
-    predicted as m(t), t = <u, M a_i + b>, with M and b by least squares and m a polynomial.
+    predicted as m(t), t = <u, M a_i + b>, with M and b by least squares and m a polynomial, both
+    fitted to some of the groups.
     """
-    u, y, weight = frame.coordinates(basis), frame.labels(), frame.weights()
-    groups = groups[frame.present()]
-    (n, k), ones = u.shape, np.ones(len(u)) if weight is None else weight
-    signed = y[:, None] * u
-    sums = np.column_stack([np.bincount(groups, ones * column) for column in signed.T])
-    others = sums[groups] - ones[:, None] * signed
-    others /= np.sqrt(np.average((others**2).sum(axis=1), weights=ones)) or 1.0
-    others = np.column_stack([others, np.ones(n)])
-    gram, moment = np.zeros((k * (k + 1),) * 2), np.zeros(k * (k + 1))
-    for i in range(0, n, 8192):
+    project, k = frame.projection(basis), len(basis)
+
+    def seen(block: Block) -> tuple[Matrix, Matrix]:
+        """Return u, and [a_i, 1], of every row."""
+        u = times(project(block.X), frame.scale(block.X))
+        weight = np.ones(len(block)) if block.weight is None else block.weight
+        signed = u.T * (weight * block.y)
+        others = block.of_rows(block.sums(signed)) - signed
+        return u, np.column_stack([others.T, np.ones(len(u))])
+
+    some = rowset.sample(FIT_ROWS, GROUPS_TO_FIT, seed=0)
+    parts = [(*seen(block), block.y.astype(np.float64), block.weight) for block in some.blocks()]
+    u, others, y = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    weight = None if parts[0][3] is None else np.concatenate([part[3] for part in parts])
+    lengths = (others[:, :-1] ** 2).sum(axis=1)
+    unit = np.append(np.full(k, 1 / (np.sqrt(np.average(lengths, weights=weight)) or 1.0)), 1.0)
+    M = _bilinear(u, others * unit, y, weight) * unit
+    t = np.einsum("ij,ij->i", u, others @ M.T)
+    deviation = np.sqrt(np.average(t**2, weights=weight)) or 1.0
+    link = Polynomial.fit((t / deviation)[:, None], y, weight, LINK_DEGREE)
+
+    def predict(block: Block) -> tuple[Vector, Matrix]:
+        u, others = seen(block)
+        profile = others @ M.T
+        t = np.einsum("ij,ij->i", u, profile)
+        h, slope = link((t / deviation)[:, None]).T
+        return block.y - h, times(profile * (slope / deviation)[:, None], frame.scale(block.X))
+
+    return predict
+
+
+def _bilinear(u: Matrix, a: Matrix, y: Vector, weight: AnyArray | None) -> Matrix:
+    """Return the matrix M for which <u, M a> predicts y best."""
+    k, m = u.shape[1], a.shape[1]
+    gram, moment = np.zeros((k * m, k * m)), np.zeros(k * m)
+    for i in range(0, len(u), 8192):
         part = slice(i, i + 8192)
-        features = (u[part, :, None] * others[part, None, :]).reshape(-1, k * (k + 1))
-        weighted = features * ones[part, None]
+        features = (u[part, :, None] * a[part, None, :]).reshape(-1, k * m)
+        weighted = features if weight is None else features * weight[part, None]
         gram += weighted.T @ features
         moment += weighted.T @ y[part]
-    M = np.linalg.lstsq(gram, moment, rcond=1e-10)[0].reshape(k, k + 1)
-    profile = others @ M.T
-    t = np.einsum("ij,ij->i", u, profile)
-    deviation = np.sqrt(np.average(t**2, weights=ones)) or 1.0
-    link = Polynomial.fit((t / deviation)[:, None], y, weight, LINK_DEGREE)
-    h, slope = link((t / deviation)[:, None]).T
-    slopes = profile * (slope / deviation * frame.scale[frame.present()])[:, None]
-    carried = frame.rows.spread(np.column_stack([y - h, slopes]))
-    return Model(replace(frame.rows, y=carried), lambda block: (block.y[:, 0], block.y[:, 1:]))
+    return np.asarray(np.linalg.lstsq(gram, moment, rcond=1e-10)[0].reshape(k, m))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +135,9 @@ class StepSums:
         )
 
     @classmethod
-    def of(cls, block: Rows, model: Model, origin: AnyArray | None) -> StepSums:
+    def of(cls, block: Any, model: Model, origin: AnyArray | None) -> StepSums:
         """Sum one block."""
-        residuals, slopes = model.predict(block)
+        residuals, slopes = model(block)
         weight = np.ones(len(block)) if block.weight is None else block.weight.astype(np.float64)
         pull = slopes * (weight * residuals)[:, None]
         return cls(
@@ -141,13 +148,19 @@ class StepSums:
         )
 
 
-def sharpen(frame: Frame, basis: Matrix, model: Model, n_fixed: int) -> tuple[Matrix, float]:
+def sharpen(
+    rows: Source, blocks: Any, frame: Frame, basis: Matrix, model: Model, n_fixed: int
+) -> tuple[Matrix, float]:
     """Turn all rows of a whitened, orthonormal basis but the first few towards the best ones.
 
     Parameters
     ----------
+    rows : Source
+        The rows.
+    blocks : Source or Rowset
+        The same as the model takes them, one by one or in whole groups.
     frame : Frame
-        The rows in their whitened coordinates.
+        Their whitened coordinates.
     basis : ndarray of shape (k, d)
         Orthonormal rows.
     model : Model
@@ -162,8 +175,8 @@ def sharpen(frame: Frame, basis: Matrix, model: Model, n_fixed: int) -> tuple[Ma
     float
         An estimate of the error that is left, |sin Theta|_F.
     """
-    (k, d), n = basis.shape, frame.rows.total_weight
-    sums = reduce(model.rows, partial(StepSums.of, model=model, origin=frame.origin))
+    (k, d), n = basis.shape, rows.total_weight
+    sums = reduce(blocks, partial(StepSums.of, model=model, origin=frame.origin))
     centred = (sums.gradient - np.outer(sums.totals, frame.step())) / n
     G = np.array([frame.whitening.whiten_sum(row) for row in centred])
     G -= (G @ basis.T) @ basis
@@ -175,5 +188,5 @@ def sharpen(frame: Frame, basis: Matrix, model: Model, n_fixed: int) -> tuple[Ma
         return basis, np.inf
     length = np.linalg.norm(turn, axis=1, keepdims=True)
     turn *= LONGEST_STEP / np.maximum(length, LONGEST_STEP)
-    error = (d - k) / frame.rows.effective_rows * np.trace(inverse @ V @ inverse)
+    error = (d - k) / rows.effective_rows * np.trace(inverse @ V @ inverse)
     return np.vstack([basis[:n_fixed], basis[n_fixed:] + turn]), float(np.sqrt(max(error, 0)))

@@ -16,22 +16,62 @@ from numpy.typing import NDArray
 from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.blocks import Rows
 from spectralmirror.kernels import weighted_sums
+from spectralmirror.scores import Frame, Scored, times
 
-__all__ = ["N_SLICES", "SlicedMoments", "Slices", "mirrors"]
+__all__ = ["N_SLICES", "SliceSums", "SlicedMoments", "Slices", "mirrors", "slice_edges"]
 
 N_SLICES = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Slices:
-    """The division of the rows that are present, and the size of the noise in each slice.
+class SliceSums:
+    """Sums over the rows of each slice.
 
     Attributes
     ----------
-    index : ndarray of shape (n,)
-        The slice of each row.
-    residuals : ndarray of shape (n,)
-        e, with mean 0 in every slice.
+    sums : ndarray of shape (6, B)
+        The number of rows, and their weights times 1, s, e, e^2 and m'(s).
+    """
+
+    sums: Matrix
+
+    @classmethod
+    def of(cls, rows: Rows, scored: Scored, edges: Vector) -> SliceSums:
+        """Sum one block."""
+        s, e, slopes, _ = scored(rows)
+        index = np.searchsorted(edges, s)
+        ones = np.ones(len(s))
+        w = ones if rows.weight is None else rows.weight.astype(np.float64)
+        weights = [ones, w, w * s, w * e, w * e**2, w * slopes]
+        return cls(np.array([np.bincount(index, v, minlength=N_SLICES) for v in weights]))
+
+    def __add__(self, other: SliceSums) -> SliceSums:
+        return SliceSums(self.sums + other.sums)
+
+
+def slice_edges(s: Vector, weight: AnyArray | None) -> Vector:
+    """Return scores that divide the rows into slices of about equal weight.
+
+    Each lies in the middle of a gap between two scores, so that rounding puts no row elsewhere.
+    """
+    levels = np.arange(1, N_SLICES) / N_SLICES
+    quantiles = np.quantile(s, levels, weights=weight, method="inverted_cdf")
+    values = np.unique(np.round(s, 9))
+    following = np.searchsorted(values, quantiles + 1e-9, side="right")
+    after = values[np.minimum(following, len(values) - 1)]
+    return np.asarray(np.where(following < len(values), (quantiles + after) / 2, np.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """The division of the rows, and the size of the noise in each slice.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (B - 1,)
+        The scores that divide the slices.
+    means : ndarray of shape (B,)
+        The mean of the residuals e in each slice, which is subtracted from them.
     scores : ndarray of shape (B,)
         The mean of s in each slice.
     noise : ndarray of shape (B,)
@@ -40,26 +80,27 @@ class Slices:
         What a turn of r-hat by delta makes of v_b / noise_b, in units of delta, of length 1.
     """
 
-    index: NDArray[np.int64]
-    residuals: Vector
+    edges: Vector
+    means: Vector
     scores: Vector
     noise: Vector
     turn: Vector
 
     @classmethod
-    def of(cls, s: Vector, e: Vector, slope: Vector, weight: Vector | None) -> Slices:
-        """Divide the rows into slices of equal weight by their scores; `slope` is m'(s)."""
-        levels = np.arange(1, N_SLICES) / N_SLICES
-        edges = np.quantile(s, levels, weights=weight, method="inverted_cdf")
-        index = np.searchsorted(edges, s)
-        total = _sums(index, weight, None)
-        scores = _sums(index, weight, s) / total
-        residuals = e - (_sums(index, weight, e) / total)[index]
+    def of(cls, edges: Vector, found: SliceSums) -> Slices:
+        """Finish the sums over all rows."""
+        count, total, s, e, squares, slopes = found.sums
+        total = np.where(count > 0, total, 1.0)  # a slice may be empty
+        means = e / total
         # labels that are predicted without error leave rounding, which must not be blown up
-        noise = np.sqrt(np.maximum(_sums(index, weight, residuals**2), 1e-12 * total))
-        turn = _sums(index, weight, slope) / noise
+        noise = np.sqrt(np.maximum(squares - total * means**2, 1e-12 * total))
+        turn = slopes / noise
         length = float(np.linalg.norm(turn))
-        return cls(index, residuals, scores, noise, turn / (length if length > 0 else 1.0))
+        return cls(edges, means, s / total, noise, turn / (length if length > 0 else 1.0))
+
+    def index(self, s: Vector) -> NDArray[np.int64]:
+        """Return the slice of each row."""
+        return np.searchsorted(self.edges, s)
 
     def beside_turn(self, vectors: Matrix) -> Matrix:
         """Take out of v_b / noise_b, one a column, what a turn of r-hat would explain.
@@ -68,14 +109,6 @@ class Slices:
         the slices, and would be counted as one.
         """
         return vectors - np.outer(vectors @ self.turn, self.turn)
-
-
-def _sums(index: NDArray[np.int64], weight: Vector | None, values: Vector | None) -> Vector:
-    """Weighted sums over each slice; never 0, where a slice may be empty."""
-    ones = np.ones(len(index)) if weight is None else weight
-    products = ones if values is None else ones * values
-    sums = np.bincount(index, products, minlength=N_SLICES)
-    return np.where(np.bincount(index, minlength=N_SLICES) > 0, sums, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +130,29 @@ class SlicedMoments:
     second: AnyArray
 
     @classmethod
-    def of(cls, rows: Rows, origin: AnyArray | None) -> SlicedMoments:
-        """Sum one block; its y holds the slice, the residual e and the scale of every row.
+    def of(cls, rows: Rows, scored: Scored, slices: Slices, frame: Frame) -> SlicedMoments:
+        """Sum one block."""
+        s, e, _, _ = scored(rows)
+        index = slices.index(s)
+        residuals = e - slices.means[index]
+        return cls.summed(rows, index, residuals, frame.scale(rows.X), frame.origin)
+
+    @classmethod
+    def summed(
+        cls,
+        rows: Rows,
+        index: NDArray[np.int64],
+        e: Vector,
+        scale: Vector | None,
+        origin: AnyArray | None,
+    ) -> SlicedMoments:
+        """Sum one block, given the slice and the residual of every row.
 
         A row of scale c enters products as c^2 e and sums as c e.
         """
-        index, e, scale = rows.y.T
-        z, v = rows.weighted(e * scale**2), rows.weighted(e * scale)
-        d = rows.X.shape[1]
+        v = times(e, scale)
+        z, v = rows.weighted(times(v, scale)), rows.weighted(v)
+        d = rows.n_features
         first, second = np.empty((N_SLICES, 2, d)), np.empty((N_SLICES, d, d))
         totals = np.empty((N_SLICES, 2))
         for b in range(N_SLICES):

@@ -17,27 +17,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.stats import chi2
 
 from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.blocks import BLOCK_BYTES, Rows
+from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import reduce
-from spectralmirror.groups import PairMoments, grouped, share_in_company
-from spectralmirror.mirror import label_cross
+from spectralmirror.groups import PairMoments
+from spectralmirror.look import look
+from spectralmirror.mirror import LabelSums
 from spectralmirror.moments import LabelledMoments
 from spectralmirror.noise import flipped_pairs, flipped_slices, noise_edge
+from spectralmirror.polynomial import FIT_ROWS
 from spectralmirror.problem import KnownFeatures, Outcome, Request
-from spectralmirror.scores import (
-    Frame,
-    leave_one_out,
-    lengths_and_scores,
-    residuals,
-    squared_lengths,
-)
-from spectralmirror.sharpening import Model, alone, in_groups, sharpen
-from spectralmirror.slices import N_SLICES, SlicedMoments, Slices, mirrors
+from spectralmirror.rowset import Rowset
+from spectralmirror.scores import Frame, LeastSquares, Scored, times
+from spectralmirror.sharpening import alone, in_groups, sharpen
+from spectralmirror.slices import N_SLICES, SlicedMoments, Slices, SliceSums, mirrors, slice_edges
 from spectralmirror.spectrum import Spectrum
 from spectralmirror.validation import check_finite
 from spectralmirror.whitening import Whitening
@@ -48,8 +44,6 @@ __all__ = ["stacked_mirror"]
 N_REWEIGHTS = 4
 #: Groups serve where at least this share of the rows has company in its group.
 LEAST_COMPANY = 0.5
-#: Rows shorter than this share of the mean squared length, at the very centre, stay short.
-SHORTEST = 0.01
 #: From so many rows a feature on, a row's own part in its score is below 0.2 %, and the mean of
 #: |W|^2, which is d, serves for every row.
 ALIKE_FROM = 500
@@ -61,45 +55,44 @@ class Direction:
 
     Attributes
     ----------
-    frame : Frame
+    rows : Source
         The rows.
+    some : Rows
+        Some of them, to which functions of few variables are fitted.
+    frame : Frame
+        How they are seen in whitened coordinates.
     cross : ndarray of shape (d,)
         mean of y scale (x - mu), whose Sigma^-1 multiple is r-hat.
-    lengths, scores : ndarray of shape (n,)
-        |W_i|^2 and <r, W_i> of the rows that are present.
-    estimated : bool
-        Whether mean and covariance come from the rows themselves.
+    score : LeastSquares
+        The scores of the rows along r-hat.
     """
 
+    rows: Source
+    some: Rows
     frame: Frame
     cross: Vector
-    lengths: Vector
-    scores: Vector
-    estimated: bool
+    score: LeastSquares
 
     @property
     def unit(self) -> Vector:
         """r-hat in whitened coordinates, of length 1."""
-        axis = self.frame.whitening.whiten_sum(self.cross)
+        axis = self.score.axis
         length = np.linalg.norm(axis)
         return np.asarray(axis / length) if length > 0 else np.eye(len(axis))[0]
 
 
-def stacked_mirror(
-    rows: Rows, known: KnownFeatures, request: Request, groups: NDArray[np.int64] | None
-) -> Outcome:
-    """Find the subspace; `groups` numbers the group of every row."""
-    mirror = prepare(rows, known, elliptical=request.elliptical)
+def stacked_mirror(rowset: Rowset, known: KnownFeatures, request: Request) -> Outcome:
+    """Find the subspace."""
+    mirror = prepare(rowset.rows, known, elliptical=request.elliptical)
     frame = mirror.frame
-    if groups is not None and share_in_company(groups[frame.present()]) < LEAST_COMPANY:
-        groups = None
-    if groups is None:
-        basis, spectrum, edge = beside_mirror(mirror, request)
+    grouped = rowset.share_in_company >= LEAST_COMPANY
+    if grouped:
+        basis, spectrum, edge = from_pairs(rowset, frame, request)
     else:
-        basis, spectrum, edge = from_pairs(frame, groups, request)
-    n_fixed = 1 if groups is None else 0
+        basis, spectrum, edge = beside_mirror(mirror, request)
+    n_fixed = 0 if grouped else 1
     n_outliers = len(basis) - n_fixed
-    improved, error = sharpened(frame, basis, groups, n_fixed)
+    improved, error = sharpened(mirror, basis, rowset if grouped else None, n_fixed)
     weakest = spectrum.eigenvalues[n_outliers - 1] if n_outliers else np.nan
     whitening = frame.whitening
     direction = whitening.direction(basis[0]) if n_fixed else whitening.solve(mirror.cross)
@@ -117,131 +110,127 @@ def stacked_mirror(
 
 
 def sharpened(
-    frame: Frame, basis: Matrix, groups: NDArray[np.int64] | None, n_fixed: int
+    mirror: Direction, basis: Matrix, rowset: Rowset | None, n_fixed: int
 ) -> tuple[Matrix, float]:
     """Return the sharpened basis and an estimate of its error; the basis itself where k = d."""
-    k, d = basis.shape
+    (k, d), rows, frame = basis.shape, mirror.rows, mirror.frame
     if k == d:
         return basis, 0.0
-    model = alone(frame, basis) if groups is None else in_groups(frame, basis, groups)
-    return (basis, np.nan) if model is None else sharpen(frame, basis, model, n_fixed)
+    if rowset is not None:
+        model = in_groups(rowset, frame, basis)
+        return sharpen(rows, rowset, frame, basis, model, n_fixed)
+    by_row = alone(rows, mirror.some, frame, basis)
+    if by_row is None:
+        return basis, np.nan
+    return sharpen(rows, rows, frame, basis, by_row, n_fixed)
 
 
-def prepare(rows: Rows, known: KnownFeatures, *, elliptical: bool) -> Direction:
+def prepare(rows: Source, known: KnownFeatures, *, elliptical: bool) -> Direction:
     """Estimate what is not known of mean, covariance and r-hat, from all rows."""
+    n, d = rows.total_weight, rows.n_features
     if known.whitening is not None:
         whitening, estimated = known.whitening, False
-        cross = label_cross(rows, whitening)
+        frame = Frame(rows.dtype, whitening)
+        sums, some = look(rows, partial(LabelSums.of, origin=frame.origin), FIT_ROWS, seed=0)
+        cross, label_mean = sums.about(frame.step()) / n, sums.label_sum / n
         check_finite(rows, cross)
     else:
-        labelled = reduce(replace(rows, block_bytes=4 * BLOCK_BYTES), LabelledMoments.of)
+        labelled, some = look(rows, LabelledMoments.of, FIT_ROWS, seed=0, factor=4)
         moments, estimated = labelled.features, True
         check_finite(rows, moments.mean, np.diagonal(moments.scatter))
         whitening = known.completed(moments)
-        cross = labelled.cross_about(whitening.mean) / moments.weight
+        cross, label_mean = labelled.cross_about(whitening.mean) / n, labelled.label_sum / n
         if elliptical:
             whitening = robust_whitening(rows, known, whitening)
-    scale = np.ones(len(rows))
+    frame = Frame(rows.dtype, whitening, elliptical)
     if elliptical:
-        lengths = squared_lengths(rows, whitening)
-        scale = rows.spread(np.sqrt(1 / np.maximum(lengths / len(cross), SHORTEST)))
-        centred = rows.y - rows.weighted(rows.y).sum() / rows.total_weight
-        scaled = Rows(rows.X, (centred * scale).astype(rows.X.dtype), rows.weight)
-        cross = label_cross(scaled, whitening)
-    frame, axis, d = Frame(rows, whitening, scale), whitening.whiten_sum(cross), len(cross)
-    if rows.total_weight >= ALIKE_FROM * d or elliptical:
-        scores = frame.coordinates(axis[None, :])[:, 0]
-        lengths = np.full(len(scores), float(d))
-    else:
-        lengths, scores = lengths_and_scores(rows, whitening, axis).T
-    check_finite(rows, scores)
-    return Direction(frame, cross, lengths, scores, estimated)
+        of = partial(_scaled_labels, frame=frame, label_mean=label_mean)
+        cross = reduce(rows, of).about(frame.step()) / n
+    exact = n < ALIKE_FROM * d and not elliptical
+    axis = whitening.whiten_sum(cross)
+    score = LeastSquares(frame, axis, label_mean, n, estimated, exact)
+    return Direction(rows, some, frame, cross, score)
 
 
-def robust_whitening(rows: Rows, known: KnownFeatures, start: Whitening) -> Whitening:
+def _scaled_labels(block: Rows, frame: Frame, label_mean: float) -> LabelSums:
+    labels = times(block.y - label_mean, frame.scale(block.X)).astype(block.dtype)
+    return LabelSums.of(replace(block, y=labels), frame.origin)
+
+
+def robust_whitening(rows: Source, known: KnownFeatures, start: Whitening) -> Whitening:
     """Return location and scatter with every row weighted by d / |W|^2 (Tyler 1987)."""
-    whitening, d = start, rows.X.shape[1]
+    whitening = start
     for _ in range(N_REWEIGHTS):
-        lengths = np.maximum(squared_lengths(rows, whitening), SHORTEST * d)
-        weight = rows.spread(d / lengths) * (1 if rows.weight is None else rows.weight)
-        reweighted = Rows(rows.X, rows.y, weight.astype(rows.X.dtype))
-        whitening = known.completed(reduce(reweighted, LabelledMoments.of).features)
+        of = partial(_reweighted, frame=Frame(rows.dtype, whitening, elliptical=True))
+        whitening = known.completed(reduce(rows, of).features)
     return whitening
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """The direction of the mirror, as a whitened unit vector, and the rows along it.
+def _reweighted(block: Rows, frame: Frame) -> LabelledMoments:
+    scale = frame.scale(block.X)
+    assert scale is not None
+    weight = block.weighted(scale**2)
+    return LabelledMoments.of(replace(block, weight=weight))
 
-    Attributes
-    ----------
-    unit : ndarray of shape (d,)
-        The direction.
-    s, residuals, slopes : ndarray of shape (n,)
-        Standardised scores of the rows that are present, y - m(s), and m'(s).
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """Scores along a direction that was turned by one step.
+
+    Row i moves its own score by e_i m'(s_i) |W_i|^2 / (n J), which is taken out again.
     """
 
-    unit: Vector
-    s: Vector
-    residuals: Vector
-    slopes: Vector
+    before: Scored
+    frame: Frame
+    turn: Vector
+    n_curvature: float
 
-    def slices(self, weight: Vector | None) -> Slices:
-        """Divide the rows into slices of their score."""
-        return Slices.of(self.s, self.residuals, self.slopes, weight)
-
-
-def least_squares(mirror: Direction) -> Scored:
-    """Return the rows along r-hat, each scored by a direction that it had no part in."""
-    frame = mirror.frame
-    weight, y = frame.weights(), frame.labels()
-    fitted = mirror.scores + (np.average(y, weights=weight) if mirror.estimated else 0.0)
-    n = frame.rows.total_weight
-    scores = leave_one_out(fitted, y, mirror.lengths, n, estimated=mirror.estimated)
-    return Scored(mirror.unit, *residuals(scores, y, weight))
+    def __call__(self, block: Rows) -> tuple[Vector, Vector | float]:
+        """Return the scores, and |W_i|^2, of the rows of a block."""
+        s, e, slopes, lengths = self.before(block)
+        project = self.frame.projection(self.turn[None, :])
+        moved = times(project(block.X)[:, 0], self.frame.scale(block.X))
+        return s + moved - e * slopes * lengths / self.n_curvature, lengths
 
 
 def turned(mirror: Direction, scored: Scored) -> Scored:
     """Turn the mirror by one Gauss-Newton step towards the direction that predicts y best.
 
     Least squares is not efficient, and what it misses by would be counted as a second direction.
-    Row i moves its own score by e_i m'(s_i) |W_i|^2 / (n J), which is taken out again.
     """
-    frame = mirror.frame
-    weight, scale = frame.weights(), frame.scale[frame.present()]
-    slopes = scored.slopes
-    carried = frame.rows.spread(np.column_stack([scored.residuals, slopes * scale]))
-    model = Model(replace(frame.rows, y=carried), lambda block: (block.y[:, 0], block.y[:, 1:]))
-    basis, _ = sharpen(frame, scored.unit[None, :], model, n_fixed=0)
-    nJ = frame.rows.total_weight * max(float(np.average(slopes**2, weights=weight)), 1e-12)
-    own = scored.residuals * slopes * mirror.lengths / nJ
-    scores = scored.s + frame.coordinates(basis - scored.unit)[:, 0] - own
-    unit = basis[0] / np.linalg.norm(basis)
-    return Scored(unit, *residuals(scores, frame.labels(), weight))
+    frame, rows, some = mirror.frame, mirror.rows, mirror.some
+
+    def model(block: Rows) -> tuple[Vector, Matrix]:
+        _, e, slopes, _ = scored(block)
+        return e, times(slopes, frame.scale(block.X))[:, None]
+
+    basis, _ = sharpen(rows, rows, frame, scored.unit[None, :], model, n_fixed=0)
+    J = float(np.average(scored(some)[2] ** 2, weights=some.weight))
+    score = Turned(scored, frame, basis[0] - scored.unit, rows.total_weight * max(J, 1e-12))
+    return Scored.fit(basis[0] / np.linalg.norm(basis), score, some, rows.n_present)
 
 
 def beside_mirror(mirror: Direction, request: Request) -> tuple[Matrix, Spectrum, float]:
     """Return the mirror direction and what stands out beside it: basis, spectrum, noise edge."""
-    frame, rows = mirror.frame, mirror.frame.rows
+    frame, rows, some = mirror.frame, mirror.rows, mirror.some
     if len(mirror.cross) == 1:
         return np.ones((1, 1)), Spectrum(np.empty(0), np.empty((1, 0)), 1.0), 1.0
-    scored = least_squares(mirror)
+    scored = Scored.fit(mirror.unit, mirror.score, some, rows.n_present)
     if request.n_components is None:
         scored = turned(mirror, scored)
-    slices, unit = scored.slices(frame.weights()), scored.unit
-    del scored  # as long as the rows, several times over
-    scale = frame.scale[frame.present()]
-    carried = rows.spread(np.column_stack([slices.index, slices.residuals, scale]))
+    unit, edges = scored.unit, slice_edges(scored(some)[0], some.weight)
+    slices = Slices.of(edges, reduce(rows, partial(SliceSums.of, scored=scored, edges=edges)))
     sums = reduce(
-        Rows(rows.X, carried, rows.weight, block_bytes=N_SLICES // 2 * BLOCK_BYTES),
-        partial(SlicedMoments.of, origin=frame.origin),
+        rows,
+        partial(SlicedMoments.of, scored=scored, slices=slices, frame=frame),
+        factor=N_SLICES // 2,
     )
     matrices, vectors = sums.about(frame.step())
     products = np.tensordot(mirrors(slices) / slices.noise, matrices, axes=(1, 0))
     M = [frame.whitening.whiten_matrix(product) for product in products]
     v = np.array([frame.whitening.whiten_sum(vector) for vector in vectors])
     spectrum = stacked_spectrum(M, slices.beside_turn(v.T / slices.noise), unit)
-    draw = flipped_slices(frame, slices, unit, request.rng)
+    draw = flipped_slices(rows, some, frame, scored, slices, request.rng)
     edge, n_beside = count(spectrum, draw, request, n_first=1)
     return np.vstack([unit, spectrum.vectors[:, :n_beside].T]), spectrum, edge
 
@@ -263,18 +252,13 @@ def stacked_spectrum(M: list[Matrix], v: Matrix, unit: Vector) -> Spectrum:
     return Spectrum(eigenvalues[:0:-1], vectors[:, :0:-1], 1.0)
 
 
-def from_pairs(
-    frame: Frame, groups: NDArray[np.int64], request: Request
-) -> tuple[Matrix, Spectrum, float]:
+def from_pairs(rowset: Rowset, frame: Frame, request: Request) -> tuple[Matrix, Spectrum, float]:
     """Return the leading eigenvectors of the cross moment within groups, in noise of unit size."""
-    pairs = reduce(
-        grouped(frame, groups),
-        partial(PairMoments.of, origin=frame.origin, step=frame.step()),
-    )
+    pairs = reduce(rowset, partial(PairMoments.of, frame=frame))
     C = frame.whitening.whiten_matrix(pairs.cross()) / np.sqrt(len(frame.whitening.mean))
     eigenvalues, vectors = eigh(C)
     spectrum = Spectrum(eigenvalues[::-1], vectors[:, ::-1], 0.0)
-    edge, n = count(spectrum, flipped_pairs(frame, groups, request.rng), request, n_first=0)
+    edge, n = count(spectrum, flipped_pairs(frame, rowset, request.rng), request, n_first=0)
     return spectrum.vectors[:, : max(n, 1)].T, spectrum, edge
 
 
@@ -293,8 +277,8 @@ def describe(
     mirror: Direction, spectrum: Spectrum, n_outliers: int, edge: float, request: Request
 ) -> str | None:
     """Return what the user should know: whether some of the directions are no more than noise."""
-    axis = mirror.frame.whitening.whiten_sum(mirror.cross)
-    n = mirror.frame.rows.effective_rows
+    axis = mirror.score.axis
+    n = mirror.rows.effective_rows
     seen = int((spectrum.eigenvalues[:n_outliers] > edge).sum())
     hidden = n * (axis @ axis) < chi2.isf(request.false_positive_rate, len(axis))
     if seen == n_outliers and not (hidden and n_outliers == 0):

@@ -12,13 +12,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.algorithm1 import algorithm1
-from spectralmirror.blocks import Rows
+from spectralmirror.blocks import Source
 from spectralmirror.engines import small_matrices
 from spectralmirror.moments import FeatureMoments
 from spectralmirror.problem import KnownFeatures, Request
+from spectralmirror.rowset import Rowset
 from spectralmirror.stacked import stacked_mirror
 from spectralmirror.transformer import SubspaceTransformer, orthonormal_rows, require_rows
-from spectralmirror.validation import check_covariance, check_groups, check_mean, named_columns
+from spectralmirror.validation import check_covariance, check_group_keys, check_mean, named_columns
 from spectralmirror.whitening import Whitening
 
 __all__ = ["SpectralMirror", "WeakSignalWarning"]
@@ -216,9 +217,9 @@ class SpectralMirror(SubspaceTransformer):
             The fitted transformer.
         """
         rows = self._check_rows(X, y, sample_weight)
-        d = rows.X.shape[1]
-        numbers = check_groups(groups, len(rows))
-        if self.method == "paper" and (numbers is not None or self.elliptical):
+        d = rows.n_features
+        keys = check_group_keys(groups, len(rows))
+        if self.method == "paper" and (keys is not None or self.elliptical):
             raise ValueError("method='paper' knows neither groups nor elliptical=True.")
         with named_columns(self), small_matrices(d):
             known = self._known_features(rows)
@@ -234,7 +235,7 @@ class SpectralMirror(SubspaceTransformer):
             if self.method == "paper":
                 outcome = algorithm1(rows, known, request)
             else:
-                outcome = stacked_mirror(rows, known, request, numbers)
+                outcome = stacked_mirror(Rowset.of(rows, keys), known, request)
         if outcome.status:
             warnings.warn(outcome.status, WeakSignalWarning, stacklevel=3)
         self.components_ = orthonormal_rows(outcome.basis)
@@ -246,8 +247,8 @@ class SpectralMirror(SubspaceTransformer):
         self.mean_ = outcome.mean
         return self
 
-    def _known_features(self, rows: Rows) -> KnownFeatures:
-        d = rows.X.shape[1]
+    def _known_features(self, rows: Source) -> KnownFeatures:
+        d = rows.n_features
         if self.moments is not None:
             if self.mean is not None or self.covariance is not None:
                 raise ValueError(

@@ -11,7 +11,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectralmirror.arrays import Matrix
-from spectralmirror.blocks import Rows
+from spectralmirror.blocks import Rows, Source
 from spectralmirror.validation import FLOATS, check_rows
 
 __all__ = ["SubspaceTransformer", "orthonormal_rows", "require_rows"]
@@ -58,7 +58,7 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Return the rows, at least as many features as components."""
         rows, self.classes_ = check_rows(self, X, y, sample_weight)
         k: Any = self.n_components
-        d = rows.X.shape[1]
+        d = rows.n_features
         if k != "auto" and k > d:
             raise ValueError(
                 f"n_components={k} must not exceed the number of features, n_features={d}."
@@ -66,11 +66,11 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return rows
 
 
-def require_rows(rows: Rows, needed: int, why: str, remedy: str) -> None:
+def require_rows(rows: Source, needed: int, why: str, remedy: str) -> None:
     """Raise where fewer rows are present than are needed."""
     if rows.n_present < needed:
         raise ValueError(
-            f"At least {needed} rows are needed for {rows.X.shape[1]} features, because {why}, but "
+            f"At least {needed} rows are needed for {rows.n_features} features, because {why}, but "
             f"got n_samples = {rows.n_present}: {remedy}."
         )
 

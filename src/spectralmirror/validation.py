@@ -12,13 +12,15 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
-from spectralmirror.blocks import Rows
+from spectralmirror.blocks import Rows, Source
+from spectralmirror.sampling import group_keys
 
 __all__ = [
     "CollinearError",
     "ColumnError",
     "check_covariance",
     "check_finite",
+    "check_group_keys",
     "check_groups",
     "check_mean",
     "check_rows",
@@ -122,13 +124,21 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
     return weight.astype(dtype)
 
 
-def check_groups(groups: Any, n: int, *, collapse: bool = True) -> NDArray[np.int64] | None:
-    """Return the groups numbered from 0 on; None where every row is a group of its own.
+def check_groups(groups: Any, n: int) -> NDArray[np.int64] | None:
+    """Return the groups numbered from 0 on, in the order of their values; None for None."""
+    return None if groups is None else _numbered(groups, n)[1]
 
-    With ``collapse=False``, None only where no groups were given.
-    """
+
+def check_group_keys(groups: Any, n: int) -> NDArray[np.uint64] | None:
+    """Return the key of each row's group; None where every row is a group of its own."""
     if groups is None:
         return None
+    found, numbers = _numbered(groups, n)
+    return None if len(found) == n else group_keys(found)[numbers]
+
+
+def _numbered(groups: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the different values of groups, and the number of its value for each row."""
     missing = "groups has missing values: give such rows a group of their own."
     values = np.asarray(groups)
     known = hasattr(groups, "isna") and values.ndim == 1 and values.dtype.kind != "O"
@@ -146,7 +156,7 @@ def check_groups(groups: Any, n: int, *, collapse: bool = True) -> NDArray[np.in
         found, numbers = np.unique(values, return_inverse=True)
     except TypeError:
         raise ValueError("groups mixes values that cannot be compared: use one kind.") from None
-    return None if collapse and len(found) == n else numbers.astype(np.int64)
+    return found, numbers.astype(np.int64)
 
 
 def _is_missing(value: Any) -> bool:
@@ -221,7 +231,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def check_finite(rows: Rows, *sums: NDArray[Any]) -> None:
+def check_finite(rows: Source, *sums: NDArray[Any]) -> None:
     """Raise where sums over the rows show that some value is not finite."""
     if all(np.isfinite(part).all() for part in sums):
         return
@@ -237,7 +247,7 @@ def check_finite(rows: Rows, *sums: NDArray[Any]) -> None:
                 first,
             )
     raise ValueError(
-        f"X has values too large for sums in {rows.X.dtype}: rescale the columns first "
+        f"X has values too large for sums in {rows.dtype}: rescale the columns first "
         "(for example with sklearn.preprocessing.StandardScaler)."
     )
 

@@ -8,13 +8,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.blocks import Rows
 from spectralmirror.engines import one_blas_thread
 from spectralmirror.kernels import far_origin
 from spectralmirror.mixture.ascent import climb
@@ -35,7 +34,7 @@ from spectralmirror.mixture.report import Report
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.rowset import Rowset
 from spectralmirror.subspace import SpectralMirror
-from spectralmirror.validation import check_groups, check_rows, named_columns
+from spectralmirror.validation import check_group_keys, check_rows, named_columns
 
 __all__ = ["LinearClassifierMixture", "MixtureWarning"]
 
@@ -247,8 +246,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             The fitted mixture.
         """
         rows, classes = check_rows(self, X, y, sample_weight)
-        numbers = check_groups(groups, len(rows))
-        given = _Given(rows, numbers, X, y, groups, sample_weight)
+        rowset = Rowset.of(rows, check_group_keys(groups, len(rows)))
+        given = _Given(rowset, X, y, groups, sample_weight)
         # BLAS on several threads would not give the same last bits as on one
         with named_columns(self), one_blas_thread():
             if self.n_components == "auto":
@@ -286,7 +285,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         best = found, Report.of(found), features
         path, shown = {1: best[1].criteria.bic}, 1
         if self.subspace == "auto" and features.proper:
-            counting = spectral_subspace(given.rows, given.numbers, None, self._rng())
+            counting = spectral_subspace(given.rowset, None, self._rng())
             shown = 1 if counting is None or counting.space is None else len(counting.space.basis)
         for k in range(2, MOST_COMPONENTS + 1):
             features = self._look_at_features(given, k)
@@ -307,11 +306,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 
     def _look_at_features(self, given: _Given, k: int) -> Features:
         """Return mean and covariance of the features, and the subspace where there is one."""
-        rows, d = given.rows, given.rows.X.shape[1]
+        rows, d = given.rowset.rows, given.rowset.rows.n_features
         if isinstance(self.subspace, str):
             known = None
             if 1 < k < d:
-                known = spectral_subspace(rows, given.numbers, k, self._rng())
+                known = spectral_subspace(given.rowset, k, self._rng())
             return whiten(rows) if known is None else known
         features = whiten(rows)
         if self.subspace is None:
@@ -321,10 +320,10 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         return replace(features, space=space)
 
     def _fit_k(self, given: _Given, k: int, features: Features) -> Fit:
-        rows, whitening = given.rows, features.whitening
-        origin = far_origin(whitening.mean, whitening.scale, rows.X.dtype)
+        rowset, whitening = given.rowset, features.whitening
+        origin = far_origin(whitening.mean, whitening.scale, rowset.rows.dtype)
         coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
-        rowset, link = Rowset.of(rows, given.numbers), LINKS[self.response]
+        link = LINKS[self.response]
         return fit(
             Task(
                 k,
@@ -379,8 +378,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self._feature_root = features.root
 
     def _set_errors(self, found: Fit, given: _Given, *, proper: bool) -> None:
-        weight, (k, d) = given.rows.weight, self.coef_.shape
-        fractions = weight is not None and bool((weight % 1).any())
+        k, d = self.coef_.shape
+        fractions = given.rowset.rows.has_fractions
         self.covariance_ = None
         errors, of_weights = np.full((k, d + 1), np.nan), np.full(k, np.nan)
         if found.information is not None and proper and self.response != "hard":
@@ -389,7 +388,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
                 likelihood,
                 parameters,
                 found.information,
-                robust=given.numbers is not None or fractions,
+                robust=given.rowset.is_grouped or fractions,
                 counts=not fractions,
             )
             self.covariance_, covariance_of_weights = in_units(likelihood, parameters, theta)
@@ -423,7 +422,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
                 "determined by these rows, and there are no standard errors. Use fewer components, "
                 "or n_components='auto'."
             )
-        elif found.is_blunt or self.log_likelihood_ > -SEPARATED * len(given.rows):
+        elif found.is_blunt or self.log_likelihood_ > -SEPARATED * given.rowset.n_present:
             problems.append(
                 "The likelihood has no sharp maximum: the classes can be separated, or rows are "
                 "too few, and standard errors mean nothing. Raise l2."
@@ -435,8 +434,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 class _Given:
     """What was passed to fit, as rows and as it is."""
 
-    rows: Rows
-    numbers: NDArray[np.int64] | None
+    rowset: Rowset
     X: Any
     y: Any
     groups: Any

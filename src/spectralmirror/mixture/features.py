@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -14,11 +13,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.arrays import Matrix
-from spectralmirror.blocks import Rows
+from spectralmirror.blocks import Source
 from spectralmirror.engines import reduce
 from spectralmirror.mixture.fitting import Subspace
 from spectralmirror.moments import FeatureMoments
 from spectralmirror.problem import KnownFeatures, Request
+from spectralmirror.rowset import Rowset
 from spectralmirror.stacked import stacked_mirror
 from spectralmirror.subspace import SpectralMirror
 from spectralmirror.validation import CollinearError, check_finite
@@ -56,12 +56,12 @@ class Features:
         return cls(whitening, root, True, space)
 
 
-def whiten(rows: Rows) -> Features:
+def whiten(rows: Source) -> Features:
     """Sum mean and covariance."""
     moments = reduce(rows, FeatureMoments.of)
     check_finite(rows, moments.mean, np.diagonal(moments.scatter))
     try:
-        if rows.n_present >= rows.X.shape[1] + 2:
+        if rows.n_present >= rows.n_features + 2:
             return Features.regular(KnownFeatures().completed(moments))
     except CollinearError:
         pass
@@ -73,15 +73,13 @@ def whiten(rows: Rows) -> Features:
     return Features(whitening, root, proper=False)
 
 
-def spectral_subspace(
-    rows: Rows, groups: NDArray[np.int64] | None, k: int | None, rng: np.random.RandomState
-) -> Features | None:
+def spectral_subspace(rowset: Rowset, k: int | None, rng: np.random.RandomState) -> Features | None:
     """Return the subspace of the default SpectralMirror; None where features are collinear."""
-    if rows.n_present < rows.X.shape[1] + 2:
+    if rowset.n_present < rowset.rows.n_features + 2:
         return None
     request = Request(k, False, 0.01, lanczos=False, tol=0.1, elliptical=False, rng=rng)
     try:
-        outcome = stacked_mirror(rows, KnownFeatures(), request, groups)
+        outcome = stacked_mirror(rowset, KnownFeatures(), request)
     except CollinearError:
         return None
     assert outcome.whitening is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
 
 import numpy as np
@@ -99,6 +100,11 @@ class Task:
     climber: Climber
     rng: np.random.RandomState
 
+    @cached_property
+    def seed(self) -> int:
+        """The seed of the samples, in which a smaller one is part of every larger one."""
+        return int(self.rng.randint(2**31))
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -146,10 +152,10 @@ def fit(task: Task) -> Fit:
             target, best.parameters, tol=tol, max_iter=task.max_iter, inverse=inverse
         )
         climbed = _without_dead(task, target, climbed)
-        best, known = polish(target, _heaviest_first(climbed), task.rng)
+        best, known = polish(target, _heaviest_first(climbed), task.seed)
         if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
             best = _heaviest_first(best)
-            known = None if known is None else information(target, best.parameters, task.rng)
+            known = None if known is None else information(target, best.parameters, task.seed)
         if best.converged or not climbed.converged:
             break
         inverse, tol = None, tol / 10  # a long ridge, or a saddle: climb on, with more care
@@ -161,14 +167,14 @@ def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of as many rows as it takes to compare starts."""
     n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * task.k * len(likelihood.coordinates.matrix))
     n_groups = GROUPS_A_COMPONENT * task.k
-    return likelihood.on(likelihood.rowset.sample(n_rows, n_groups, task.rng))
+    return likelihood.on(likelihood.rowset.sample(n_rows, n_groups, task.seed))
 
 
 def _inverse_information(task: Task, sample: Likelihood, ascent: Ascent) -> Matrix | None:
     """Return the inverse information about theta that a sample gives of all rows."""
     if sample.rowset is task.likelihood.rowset or isinstance(task.init, Parameters):
         return None
-    found = information(sample, ascent.parameters, task.rng)
+    found = information(sample, ascent.parameters, task.seed)
     share = sample.rowset.total_weight / task.likelihood.rowset.total_weight
     return None if found is None else found.inverse * share
 

@@ -72,15 +72,13 @@ class Information:
     share: float
 
 
-def information(
-    likelihood: Likelihood, parameters: Parameters, rng: np.random.RandomState
-) -> Information | None:
+def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> Information | None:
     """Return the observed information, None where it would be too large."""
     size = len(parameters.packed()) - 1
     if size > MOST_PARAMETERS:
         return None
     n_rows, n_groups = max(MOST_ROWS, ROWS_A_PARAMETER * size), GROUPS_A_COMPONENT * len(parameters)
-    part = likelihood.on(likelihood.rowset.sample(n_rows, n_groups, rng))
+    part = likelihood.on(likelihood.rowset.sample(n_rows, n_groups, seed))
     share = part.rowset.total_weight / likelihood.rowset.total_weight
     matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share
     # scaled to a unit diagonal, so that what counts as singular does not depend on units
@@ -96,9 +94,7 @@ def information(
     return Information(inverse / scale / scale[:, None], proper, escape, part.rowset, share)
 
 
-def polish(
-    likelihood: Likelihood, ascent: Ascent, rng: np.random.RandomState
-) -> tuple[Ascent, Information | None]:
+def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> tuple[Ascent, Information | None]:
     """Make Newton steps until they gain nothing; return the information there.
 
     One information matrix serves for as long as every step promises far less than the one before.
@@ -106,7 +102,7 @@ def polish(
     """
     if not ascent.converged:
         return ascent, None
-    best, found = ascent, information(likelihood, ascent.parameters, rng)
+    best, found = ascent, information(likelihood, ascent.parameters, seed)
     if found is None or found.share < 1:  # that of a sample is too rough for steps
         return best, found if found is not None and found.proper else None
     value, gradient = likelihood.evaluate(best.parameters)
@@ -124,10 +120,10 @@ def polish(
         elif fresh:
             break
         else:
-            found, fresh = _required(information(likelihood, best.parameters, rng)), True
+            found, fresh = _required(information(likelihood, best.parameters, seed)), True
             best = replace(best, n_passes=best.n_passes + 1)
     if not fresh:
-        found = _required(information(likelihood, best.parameters, rng))
+        found = _required(information(likelihood, best.parameters, seed))
     best = replace(best, converged=gain < SETTLED)
     if found.proper:
         return best, found
@@ -153,7 +149,7 @@ def _required(found: Information | None) -> Information:
 
 def _uphill(likelihood: Likelihood, best: Ascent, step: Vector) -> tuple[Ascent, Vector] | None:
     """Go along a Newton step, or a part of it; return the gradient there too, None if in vain."""
-    noise = 10 * float(np.finfo(likelihood.rowset.rows.X.dtype).eps) * abs(best.value)
+    noise = 10 * float(np.finfo(likelihood.rowset.rows.dtype).eps) * abs(best.value)
     for size in (1.0, 0.5, 0.1, 0.01):
         theta = best.parameters.packed()
         theta[:-1] += size * step

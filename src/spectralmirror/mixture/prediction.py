@@ -315,7 +315,7 @@ class MixturePrediction:
             )
         log_f = LINKS[self.response].log_f(np.where(y == self.classes_[1], 1.0, -1.0)[:, None] * t)
         log_p = np.log(self.weights_)
-        numbers = check_groups(groups, len(t), collapse=False)
+        numbers = check_groups(groups, len(t))
         if numbers is None:
             return log_f + log_p, None
         sums = np.zeros((numbers.max() + 1, self.n_components_))
