@@ -89,6 +89,8 @@ class Rows:
         Size of a block.
     start : int
         The number of the first row, among all that the source has.
+    place : str
+        Where the rows come from, for errors; empty where that is clear.
     """
 
     X: Features
@@ -96,6 +98,7 @@ class Rows:
     weight: AnyArray | None = None
     block_bytes: int = BLOCK_BYTES
     start: int = 0
+    place: str = ""
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -182,13 +185,16 @@ class Rows:
             yield self[start : start + size]
 
     @staticmethod
-    def joined(parts: Iterable[Rows]) -> Rows:
-        """Return the rows of several parts, in the order of their numbers."""
-        parts = sorted(parts, key=lambda part: part.start)
+    def joined(parts: Iterable[Rows], *, in_order: bool = True) -> Rows:
+        """Return the rows of several parts, in the order of their numbers, or as they come."""
+        parts = sorted(parts, key=lambda part: part.start) if in_order else list(parts)
+        if len(parts) == 1:
+            return parts[0]
         weights = [part.weight for part in parts]
         X = [part.X for part in parts]
         return Rows(
             sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X),
             np.concatenate([part.y for part in parts]),
             None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
+            parts[0].block_bytes,
         )

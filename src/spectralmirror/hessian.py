@@ -79,7 +79,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self.target = target
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the subspace.
 
         Parameters
@@ -96,7 +96,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self : PrincipalHessianDirections
             The fitted transformer.
         """
-        rows = self._check_rows(X, y, sample_weight)
+        rows = self._check_rows(X, y, None, sample_weight).rows
         d = rows.n_features
         require_rows(
             rows, d + 1, "the covariance is estimated", "pass more rows, or fewer features"

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
-from spectralmirror.blocks import Rows, block_rows
+from spectralmirror.blocks import Rows, Source, block_rows
 from spectralmirror.kernels import shifted
-from spectralmirror.look import sample
+from spectralmirror.look import SAMPLE_BYTES, sample
 from spectralmirror.sampling import chosen
 
-__all__ = ["Block", "Rowset"]
+__all__ = ["Block", "Rowset", "share_to_gather"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,11 @@ class Block:
     y: AnyArray
     weight: Vector | None
     starts: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, rows: Rows) -> Block:
+        """Return rows each of which is a group."""
+        return cls(rows.X, rows.y, _double(rows.weight), None)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -157,11 +162,25 @@ class Rowset:
         share = max(share, n_groups / len(self.starts))
         if share >= 0.5:
             return self
+        return Rowset.of(*self.chosen(share, seed))
+
+    def gathered(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
+        """Return about so many rows, and whole groups, in memory and within its bounds."""
+        assert self.starts is not None
+        share = share_to_gather(self.rows, n_rows, n_groups, len(self.starts))
+        while True:
+            found = self if share >= 1 else Rowset.of(*self.chosen(share, seed))
+            if found.n_present:
+                return found
+            share *= 2  # few groups, of many rows each
+
+    def chosen(self, share: float, seed: int) -> tuple[Rows, NDArray[np.uint64]]:
+        """Return the rows of about this share of the groups, and the key of each row's group."""
+        assert self.order is not None
+        assert self.keys is not None
         kept = chosen(self.keys, share, seed)
-        sizes = self.sizes[kept]
         index = self.order[np.repeat(kept, self.sizes)]
-        starts = np.cumsum(sizes) - sizes
-        return Rowset(self.rows[index], np.arange(len(index)), starts, self.keys[kept])
+        return self.rows[index], np.repeat(self.keys[kept], self.sizes[kept])
 
     def with_features(self, X: Matrix) -> Rowset:
         """Return the same rows with other features, given in the order in which they are read."""
@@ -174,8 +193,7 @@ class Rowset:
     def blocks(self, factor: int = 1) -> Iterator[Block]:
         """Yield whole groups, about as many rows at a time as other sources do."""
         if self.order is None or self.starts is None:
-            for part in self.rows.blocks(factor):
-                yield Block(part.X, part.y, _double(part.weight), None)
+            yield from map(Block.of, self.rows.blocks(factor))
             return
         rows, d = self.rows, self.rows.n_features
         size = block_rows(factor * rows.block_bytes, d, rows.dtype, at_least=d)
@@ -188,6 +206,16 @@ class Rowset:
             part = self.rows[_as_slice(self.order[begin:end])]
             yield Block(part.X, part.y, _double(part.weight), self.starts[first:last] - begin)
             first = last
+
+
+def share_to_gather(rows: Source, n_rows: int, n_groups: int, n_groups_in_all: int) -> float:
+    """Return which share of the groups holds about so many rows, and groups; 1 for half of them.
+
+    Not more than fits into a bounded sample, however large the groups are.
+    """
+    share = max(n_rows / rows.n_present, n_groups / n_groups_in_all)
+    most = SAMPLE_BYTES / (rows.n_present * rows.n_features * rows.dtype.itemsize)
+    return most if most < 1 and share >= most else 1.0 if share >= 0.5 else share
 
 
 def _double(weight: AnyArray | None) -> Vector | None:

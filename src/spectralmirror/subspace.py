@@ -16,10 +16,9 @@ from spectralmirror.blocks import Source
 from spectralmirror.engines import small_matrices
 from spectralmirror.moments import FeatureMoments
 from spectralmirror.problem import KnownFeatures, Request
-from spectralmirror.rowset import Rowset
 from spectralmirror.stacked import stacked_mirror
 from spectralmirror.transformer import SubspaceTransformer, orthonormal_rows, require_rows
-from spectralmirror.validation import check_covariance, check_group_keys, check_mean, named_columns
+from spectralmirror.validation import check_covariance, check_mean, named_columns
 from spectralmirror.whitening import Whitening
 
 __all__ = ["SpectralMirror", "WeakSignalWarning"]
@@ -193,7 +192,7 @@ class SpectralMirror(SubspaceTransformer):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Find the subspace.
 
         Parameters
@@ -216,10 +215,9 @@ class SpectralMirror(SubspaceTransformer):
         self : SpectralMirror
             The fitted transformer.
         """
-        rows = self._check_rows(X, y, sample_weight)
-        d = rows.n_features
-        keys = check_group_keys(groups, len(rows))
-        if self.method == "paper" and (keys is not None or self.elliptical):
+        rowset = self._check_rows(X, y, groups, sample_weight)
+        rows, d = rowset.rows, rowset.rows.n_features
+        if self.method == "paper" and (rowset.is_grouped or self.elliptical):
             raise ValueError("method='paper' knows neither groups nor elliptical=True.")
         with named_columns(self), small_matrices(d):
             known = self._known_features(rows)
@@ -235,7 +233,7 @@ class SpectralMirror(SubspaceTransformer):
             if self.method == "paper":
                 outcome = algorithm1(rows, known, request)
             else:
-                outcome = stacked_mirror(Rowset.of(rows, keys), known, request)
+                outcome = stacked_mirror(rowset, known, request)
         if outcome.status:
             warnings.warn(outcome.status, WeakSignalWarning, stacklevel=3)
         self.components_ = orthonormal_rows(outcome.basis)

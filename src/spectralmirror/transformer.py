@@ -11,8 +11,9 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectralmirror.arrays import Matrix
-from spectralmirror.blocks import Rows, Source
-from spectralmirror.validation import FLOATS, check_rows
+from spectralmirror.blocks import Source
+from spectralmirror.inputs import rowset_of
+from spectralmirror.validation import FLOATS
 
 __all__ = ["SubspaceTransformer", "orthonormal_rows", "require_rows"]
 
@@ -54,16 +55,16 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Return the rows, at least as many features as components."""
-        rows, self.classes_ = check_rows(self, X, y, sample_weight)
+    def _check_rows(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> Any:
+        """Return the rows in their groups, at least as many features as components."""
+        rowset, self.classes_ = rowset_of(self, X, y, groups, sample_weight)
         k: Any = self.n_components
-        d = rows.n_features
+        d = rowset.rows.n_features
         if k != "auto" and k > d:
             raise ValueError(
                 f"n_components={k} must not exceed the number of features, n_features={d}."
             )
-        return rows
+        return rowset
 
 
 def require_rows(rows: Source, needed: int, why: str, remedy: str) -> None:

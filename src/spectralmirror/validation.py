@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from spectralmirror.blocks import Rows, Source
+from spectralmirror.engines import reduce
 from spectralmirror.sampling import group_keys
 
 __all__ = [
     "CollinearError",
     "ColumnError",
+    "WeightSums",
+    "check_classes",
     "check_covariance",
     "check_finite",
     "check_group_keys",
@@ -26,6 +30,8 @@ __all__ = [
     "check_rows",
     "check_weights",
     "named_columns",
+    "signs",
+    "unique_labels",
 ]
 
 FLOATS = [np.float64, np.float32]
@@ -90,8 +96,10 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
         _explain(X, error)
         raise
     weight = None if sample_weight is None else check_weights(sample_weight, len(y), X.dtype)
-    labels, classes = _encode(y, weight)
-    return Rows(X, labels.astype(X.dtype), weight), classes
+    y = column_or_1d(y)
+    classes = unique_labels(y if weight is None else y[weight > 0])
+    check_classes(classes)
+    return Rows(X, signs(y, classes, X.dtype), weight), classes
 
 
 def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
@@ -106,22 +114,95 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
         raise ValueError(
             f"sample_weight must hold one number for each of {n} rows, got shape {weight.shape}."
         )
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise ValueError(
-            f"sample_weight must be finite and not negative, but is {weight[row]} in row {row}: "
-            "use 0 to leave a row out."
-        )
-    if not weight.any():
+    sums = WeightSums.of(weight)
+    if not sums.n_present:
         raise ValueError("sample_weight is zero in every row: nothing is left to fit.")
-    if not 1e-9 < weight.max() < 1e9:  # far from 1 their squares could over- or underflow
-        weight = weight / weight.max()
-    if (weight % 1).any():  # not counts: their sum becomes the number of rows that they are worth
-        weight = weight * (weight.sum() / (weight @ weight))
-        if np.ptp(weight[weight > 0]) <= 1e-12 * weight.max():
-            weight = np.sign(weight)  # all alike
-    return weight.astype(dtype)
+    return sums.scaled(weight).astype(dtype)
+
+
+@dataclass(frozen=True)
+class WeightSums:
+    """What must be known of all weights before any of them can be used.
+
+    Attributes
+    ----------
+    n_present : int
+        Number of weights that are not 0.
+    total, squares : float
+        Sums of the weights and of their squares.
+    least, largest : float
+        Of those that are not 0.
+    fractions : bool
+        Whether some are no counts.
+    """
+
+    n_present: int
+    total: float
+    squares: float
+    least: float
+    largest: float
+    fractions: bool
+
+    @classmethod
+    def of(cls, weight: NDArray[np.float64], where: str = "") -> WeightSums:
+        """Sum the weights; `where` says in errors which rows they belong to."""
+        bad = ~(np.isfinite(weight) & (weight >= 0))
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise ValueError(
+                f"sample_weight must be finite and not negative, but is {weight[row]} in row {row}"
+                f"{where}: use 0 to leave a row out."
+            )
+        present = weight[weight > 0]
+        least, largest = present.min(initial=np.inf), present.max(initial=0.0)
+        unit = largest or 1.0  # their squares could over- or underflow
+        total, squares = (present / unit).sum() * unit, ((present / unit) ** 2).sum() * unit * unit
+        fractions = bool((weight % 1).any())
+        return cls(len(present), float(total), float(squares), least, largest, fractions)
+
+    def __add__(self, other: WeightSums) -> WeightSums:
+        return WeightSums(
+            self.n_present + other.n_present,
+            self.total + other.total,
+            self.squares + other.squares,
+            min(self.least, other.least),
+            max(self.largest, other.largest),
+            self.fractions or other.fractions,
+        )
+
+    @property
+    def alike(self) -> bool:
+        """Whether all weights but those of 0 are the same, and no count."""
+        uncounted = self.fractions or not 1e-9 < self.largest < 1e9
+        return uncounted and self.largest - self.least <= 1e-12 * self.largest
+
+    @property
+    def factor(self) -> float:
+        """What weights are multiplied with.
+
+        Counts stay as they are. The sum of others becomes the number of rows they are worth.
+        """
+        uncounted = self.fractions or not 1e-9 < self.largest < 1e9
+        return self.total / self.squares if uncounted else 1.0
+
+    @property
+    def has_fractions(self) -> bool:
+        """Whether the weights are no counts in the end."""
+        return self.factor != 1.0 and not self.alike
+
+    def scaled(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights as they are used."""
+        return np.sign(weight) if self.alike else weight * self.factor
+
+    @property
+    def total_scaled(self) -> float:
+        """The sum of the weights as they are used."""
+        return float(self.n_present) if self.alike else self.total * self.factor
+
+    @property
+    def effective(self) -> float:
+        """The number of equally weighted rows that they are worth (Kish)."""
+        return float(self.n_present) if self.alike else self.total * (self.total / self.squares)
 
 
 def check_groups(groups: Any, n: int) -> NDArray[np.int64] | None:
@@ -167,24 +248,32 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _encode(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return labels of -1 and +1; a class whose rows all weigh 0 is absent."""
-    y = column_or_1d(y)
+def unique_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the different labels, sorted."""
     try:
-        classes = np.unique(y if weight is None else y[weight > 0])
+        return np.unique(y)
     except TypeError:
         raise ValueError(
             "y mixes values that cannot be compared (such as text and missing values): "
             "use two labels of one kind."
         ) from None
+
+
+def signs(y: NDArray[Any], classes: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return -1 for the first class and +1 for the second."""
+    return np.where(y == classes[1], 1, -1).astype(dtype)
+
+
+def check_classes(classes: NDArray[Any]) -> None:
+    """Raise where there are not exactly two different labels."""
     if len(classes) == 2:
-        return np.where(y == classes[1], 1, -1), classes
+        return
     if len(classes) < 2:
         raise ValueError(
             f"y has only one class, {classes.tolist()[0]!r}: pass labels of two classes."
         )
     shown = ", ".join(repr(value) for value in classes[:3].tolist())
-    if type_of_target(y) == "continuous":
+    if type_of_target(classes) == "continuous":
         raise ValueError(
             f"Unknown label type: y is continuous ({shown}, ...), but labels have two classes: "
             "compare it with a threshold first, for example y > 0."
@@ -235,21 +324,39 @@ def check_finite(rows: Source, *sums: NDArray[Any]) -> None:
     """Raise where sums over the rows show that some value is not finite."""
     if all(np.isfinite(part).all() for part in sums):
         return
-    for block in rows.blocks():
-        X = block.X.toarray() if sparse.issparse(block.X) else block.X
-        finite = np.isfinite(X)
-        if not finite.all():
-            first = np.flatnonzero(~finite.all(axis=0))[:1]
-            what = "NaN" if np.isnan(X[:, first]).any() else "infinity"
-            raise ColumnError(
-                f"Input X contains {what} in {{columns}}: remove or impute such values "
-                "first (for example with sklearn.impute.SimpleImputer).",
-                first,
-            )
+    bad = reduce(rows, _Bad.of)
+    if bad.what:
+        raise ColumnError(
+            f"Input X contains {bad.what} in {{columns}}{bad.place}: remove or impute such values "
+            "first (for example with sklearn.impute.SimpleImputer).",
+            np.array([bad.column]),
+        )
     raise ValueError(
         f"X has values too large for sums in {rows.dtype}: rescale the columns first "
         "(for example with sklearn.preprocessing.StandardScaler)."
     )
+
+
+@dataclass(frozen=True)
+class _Bad:
+    """The first value that is not finite: what it is (empty for none), its column and place."""
+
+    what: str
+    column: int
+    place: str
+
+    @classmethod
+    def of(cls, block: Rows) -> _Bad:
+        X = block.X.toarray() if sparse.issparse(block.X) else block.X
+        finite = np.isfinite(X)
+        if finite.all():
+            return cls("", 0, "")
+        column = int(np.flatnonzero(~finite.all(axis=0))[0])
+        what = "NaN" if np.isnan(X[:, column]).any() else "infinity"
+        return cls(what, column, f" ({block.place})" if block.place else "")
+
+    def __add__(self, other: _Bad) -> _Bad:
+        return self if self.what else other
 
 
 def check_mean(mean: ArrayLike, d: int) -> NDArray[np.float64]:

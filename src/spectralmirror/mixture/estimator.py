@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.engines import one_blas_thread
+from spectralmirror.inputs import rowset_of
 from spectralmirror.kernels import far_origin
 from spectralmirror.mixture.ascent import climb
 from spectralmirror.mixture.coordinates import Coordinates
@@ -32,9 +33,8 @@ from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.prediction import MixturePrediction
 from spectralmirror.mixture.report import Report
 from spectralmirror.mixture.starts import ALIKE
-from spectralmirror.rowset import Rowset
 from spectralmirror.subspace import SpectralMirror
-from spectralmirror.validation import check_group_keys, check_rows, named_columns
+from spectralmirror.validation import named_columns
 
 __all__ = ["LinearClassifierMixture", "MixtureWarning"]
 
@@ -224,7 +224,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Find the classifiers.
 
         Parameters
@@ -245,8 +245,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self : LinearClassifierMixture
             The fitted mixture.
         """
-        rows, classes = check_rows(self, X, y, sample_weight)
-        rowset = Rowset.of(rows, check_group_keys(groups, len(rows)))
+        rowset, classes = rowset_of(self, X, y, groups, sample_weight)
         given = _Given(rowset, X, y, groups, sample_weight)
         # BLAS on several threads would not give the same last bits as on one
         with named_columns(self), one_blas_thread():
@@ -434,7 +433,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 class _Given:
     """What was passed to fit, as rows and as it is."""
 
-    rowset: Rowset
+    rowset: Any
     X: Any
     y: Any
     groups: Any

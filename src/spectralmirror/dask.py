@@ -1,0 +1,227 @@
+"""Dask arrays and DataFrames: partitions are summed where they are, and merged as a tree.
+
+Nothing but sums, and a bounded sample of rows, comes to the client. Every pass computes the
+partitions anew from what they are made of, unless they were persisted, so a worker that is lost in
+the middle only costs the time to compute its partitions again.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from spectralmirror.bundles import PartedRowset, in_groups
+from spectralmirror.parts import Encoding, Keyed, Part, Remote, Survey, keys_of
+from spectralmirror.rowset import Rowset
+from spectralmirror.tables import check_columns, common_dtype
+
+__all__ = ["dask_rowset", "is_dask", "lazily"]
+
+T = TypeVar("T")
+#: So many partial sums are merged by one task.
+FAN_IN = 8
+
+
+def is_dask(*values: Any) -> bool:
+    """Return whether any of the values is a dask collection, without importing dask."""
+    return any(type(value).__module__.split(".")[0].startswith("dask") for value in values)
+
+
+def dask_rowset(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[PartedRowset, Any]:
+    """Return the rows of dask collections, and the names of the features where they have some."""
+    names, dtype, blocks = _blocks(X)
+    columns = {"y": y, "sample_weight": sample_weight, "groups": groups}
+    aligned = [_aligned(name, values, X, len(blocks)) for name, values in columns.items()]
+    parts = DaskParts(
+        [_delayed(_part, i, *row) for i, row in enumerate(zip(blocks, *aligned, strict=True))]
+    )
+    survey = parts.map_reduce(_survey)
+    assert survey is not None
+    rows = Remote.of(parts, _n_features(X), dtype, survey)
+    if groups is None:
+        return PartedRowset(rows), names
+    return in_groups(rows, DaskBundles.of(rows)), names
+
+
+def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None, dtype: Any) -> Any:
+    """Apply a method that takes rows to every partition; the result is a dask array.
+
+    `width` is the number of columns that it returns, None for one number a row.
+    """
+    import dask.array as da
+
+    _, _, blocks = _blocks(X)
+    others = [_aligned("y", values, X, len(blocks)) for values in columns]
+    lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(blocks)
+    tail = () if width is None else (width,)
+    parts = [
+        da.from_delayed(_delayed(method, *row), (n, *tail), dtype=dtype)
+        for n, row in zip(lengths, zip(blocks, *others, strict=True), strict=True)
+    ]
+    return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
+
+
+@dataclass(frozen=True, eq=False)
+class DaskParts:
+    """Partitions, each a task that makes a :class:`Part`."""
+
+    tasks: list[Any]
+
+    def map_reduce(self, function: Callable[[int, Any], T]) -> T | None:
+        """Return the sum of function(number, part), computed by whatever client is active."""
+        shared = _literal(function)  # once in the graph, however many tasks use it
+        values = [_delayed(_apply, shared, i, task) for i, task in enumerate(self.tasks)]
+        found: T | None = _computed(values)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class DaskBundles:
+    """Partitions of whole groups, brought together by the keys of the groups and kept there."""
+
+    tasks: list[Any]
+
+    @classmethod
+    def of(cls, rows: Remote) -> DaskBundles:
+        """Send every row to the partition that the key of its group decides."""
+        import dask
+
+        n, encoding = len(rows.parts.tasks), _literal(rows.encoding)
+        split = [_delayed(_split, task, encoding, n) for task in rows.parts.tasks]
+        together = [_delayed(_together, j, *split) for j in range(n)]
+        rows.passes["rows"] += 1
+        return cls(list(dask.persist(*together)))
+
+    def map_reduce(self, function: Callable[[Rowset], T]) -> T | None:
+        """Return the sum of a function of the bundles."""
+        shared = _literal(function)
+        values = [_delayed(_apply_to_bundle, shared, task) for task in self.tasks]
+        found: T | None = _computed(values)
+        return found
+
+
+def _blocks(X: Any) -> tuple[Any, np.dtype[Any], list[Any]]:
+    """Return the names of the features, their precision, and a task for the rows of each part."""
+    if hasattr(X, "columns"):
+        check_columns({name: X.dtypes[name] for name in X.columns})
+        return list(X.columns), common_dtype(X.dtypes), list(X.to_delayed())
+    if getattr(X, "ndim", 0) != 2 or np.isnan(X.shape[1]):
+        raise ValueError(
+            "X must be a table of rows and columns (Expected 2D array), with a known number of "
+            "columns: use X.reshape(-1, 1) for a single feature."
+        )
+    return None, common_dtype([X.dtype]), list(X.rechunk({1: -1}).to_delayed()[:, 0])
+
+
+def _n_features(X: Any) -> int:
+    return len(X.columns) if hasattr(X, "columns") else int(X.shape[1])
+
+
+def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
+    """Return a column in the parts in which X is."""
+    if values is None:
+        return [None] * n_parts
+    if not is_dask(values):
+        return _cut(np.asarray(values), X, name)
+    if not hasattr(values, "columns") and hasattr(values, "chunks") and hasattr(X, "chunks"):
+        known = not np.isnan([*values.chunks[0], *X.chunks[0]]).any()
+        if known and len(values) == len(X) and values.chunks[0] != X.chunks[0]:
+            values = values.rechunk({0: X.chunks[0]})
+    found = list(np.ravel(values.to_delayed()))
+    if len(found) != n_parts:
+        raise ValueError(
+            f"X has {n_parts} partitions but {name} has {len(found)}: make both from the same "
+            "collection, or repartition them alike."
+        )
+    return found
+
+
+def _cut(values: Any, X: Any, name: str) -> list[Any]:
+    """Cut a column that is in memory as X is cut."""
+    lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan]
+    if np.isnan(lengths).any():
+        import dask
+
+        _, _, blocks = _blocks(X)
+        lengths = dask.compute(*[_delayed(_length, block) for block in blocks])
+    ends = np.cumsum(lengths)
+    if values.shape[:1] != (ends[-1],):
+        raise ValueError(f"X has {ends[-1]} rows but {name} has {len(values)} values.")
+    return np.split(values, ends[:-1])
+
+
+def _delayed(function: Callable[..., Any], *arguments: Any) -> Any:
+    import dask
+
+    return dask.delayed(function, pure=False)(*arguments)
+
+
+def _literal(value: Any) -> Any:
+    import dask
+
+    return dask.delayed(value, pure=False, traverse=False)
+
+
+def _computed(values: list[Any]) -> Any:
+    while len(values) > 1:
+        cut = range(0, len(values), FAN_IN)
+        values = [_delayed(_merge, *values[i : i + FAN_IN]) for i in cut]
+    return values[0].compute()
+
+
+def _apply(function: Callable[[int, Any], T], number: int, part: Any) -> T:
+    return function(number, part)
+
+
+def _apply_to_bundle(function: Callable[[Rowset], T], bundle: Keyed) -> T:
+    return function(bundle.rowset)
+
+
+def _merge(*values: Any) -> Any:
+    known = [value for value in values if value is not None]
+    return functools.reduce(operator.add, known) if known else None
+
+
+def _survey(_: int, part: Part) -> Survey:
+    return Survey.of(part)
+
+
+def _length(block: Any) -> int:
+    return int(block.shape[0])
+
+
+def _part(number: int, X: Any, y: Any, weight: Any, groups: Any) -> Part:
+    place = f"partition {number}"
+    matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if matrix.dtype == object:  # nullable columns
+        matrix = np.asarray(X, dtype=np.float64)
+    columns = [None if v is None else _column(v) for v in (y, weight, groups)]
+    for name, values in zip(("y", "sample_weight", "groups"), columns, strict=True):
+        if values is not None and len(values) != matrix.shape[0]:
+            raise ValueError(
+                f"X has {matrix.shape[0]} rows in {place} but {name} has {len(values)}: "
+                "partition them alike."
+            )
+    assert columns[0] is not None
+    return Part(matrix, columns[0], columns[1], columns[2], place)
+
+
+def _column(values: Any) -> Any:
+    array = np.asarray(values)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def _split(part: Part, encoding: Encoding, n: int) -> list[Keyed]:
+    rows, keys = encoding.rows(part, 0), keys_of(part)
+    target = keys % np.uint64(n)
+    return [Keyed(rows, keys)[np.flatnonzero(target == j)] for j in range(n)]
+
+
+def _together(j: int, *parts: list[Keyed]) -> Keyed:
+    return Keyed.joined([part[j] for part in parts])

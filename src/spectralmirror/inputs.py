@@ -1,0 +1,51 @@
+"""Whatever is passed to fit, as a rowset: arrays, scans of files, dask and Spark collections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectralmirror.dask import dask_rowset, is_dask
+from spectralmirror.rowset import Rowset
+from spectralmirror.validation import check_group_keys, check_rows
+
+__all__ = ["rowset_of"]
+
+
+def rowset_of(
+    estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any
+) -> tuple[Any, NDArray[Any]]:
+    """Return the rows in their groups, and the two classes.
+
+    A source that knows its own labels, as a scan does, has a method ``rowset``.
+    """
+    if hasattr(X, "rowset"):
+        if any(value is not None for value in (y, groups, sample_weight)):
+            raise ValueError(
+                "y, groups and sample_weight belong to the scan: name their columns there, as "
+                "scan(..., label=, groups=, sample_weight=), and call fit(source)."
+            )
+        rowset, names = X.rowset()
+    elif is_dask(X):
+        if y is None:
+            raise ValueError(
+                f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+            )
+        rowset, names = dask_rowset(X, y, groups, sample_weight)
+    else:
+        rows, classes = check_rows(estimator, X, y, sample_weight)
+        return Rowset.of(rows, check_group_keys(groups, len(rows))), classes
+    _remember(estimator, rowset.rows.n_features, names)
+    return rowset, rowset.rows.survey.classes
+
+
+def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> None:
+    """Set what scikit-learn learns from X."""
+    estimator.n_features_in_ = n_features
+    if names is not None and all(isinstance(name, str) for name in names):
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
