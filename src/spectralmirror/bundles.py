@@ -6,7 +6,7 @@ sees the bundles as one rowset.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from spectralmirror.look import sample
 from spectralmirror.parts import Keyed, Parted, Remote, Streamed
 from spectralmirror.rowset import Block, Rowset, share_to_gather
 
-__all__ = ["Bundles", "Contiguous", "PartedRowset", "Spilled", "in_groups", "sum_bundle"]
+__all__ = ["Bundles", "Contiguous", "PartedRowset", "Spilled", "in_groups", "whole_groups"]
 
 T = TypeVar("T")
 #: Rows that are brought together on disk, and then read at a time.
@@ -113,6 +113,15 @@ class PartedRowset:
         parts = self._chosen(share, seed)
         return Keyed.joined(parts).rowset if parts else self
 
+    def drawn(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
+        """Return the sample in memory, for work that passes over it many times."""
+        found = self.sample(n_rows, n_groups, seed)
+        if isinstance(found, Rowset):
+            return found
+        if self.bundles is None:
+            return Rowset(sample(self.rows, self.n_present, seed))
+        return Keyed.joined(self._chosen(1.0, seed)).rowset
+
     def gathered(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
         """Return about so many rows, and whole groups, in memory and within its bounds."""
         share = share_to_gather(self.rows, n_rows, n_groups, self._groups.n_groups)
@@ -173,27 +182,34 @@ def in_groups(rows: Parted, bundles: Any) -> PartedRowset:
     return rowset if rowset._groups.n_groups < rows.n_present else PartedRowset(rows)
 
 
+def whole_groups(blocks: Iterable[Keyed]) -> Iterator[Rowset]:
+    """Yield bundles of blocks in which the rows of a group follow each other.
+
+    A bundle ends where a group does.
+    """
+    held: list[Keyed] = []
+    for keyed in blocks:
+        change = np.flatnonzero(keyed.keys[1:] != keyed.keys[:-1])
+        begins_anew = bool(held) and held[-1].keys[-1] != keyed.keys[0]
+        if len(change) == 0 and not begins_anew:
+            held.append(keyed)  # still the same group
+            continue
+        cut = int(change[-1]) + 1 if len(change) else 0
+        yield Keyed.joined([*held, keyed[:cut]]).rowset
+        held = [keyed[cut:]]
+    if held:
+        yield Keyed.joined(held).rowset
+
+
 @dataclass(frozen=True, eq=False)
 class Contiguous:
-    """Groups whose rows follow each other: a bundle ends where a group does."""
+    """Groups whose rows follow each other in a file."""
 
     rows: Streamed
 
     def rowsets(self) -> Iterator[Rowset]:
         """Yield one bundle after the other."""
-        held: list[Keyed] = []
-        for keyed in self.rows.keyed_blocks():
-            change = np.flatnonzero(keyed.keys[1:] != keyed.keys[:-1])
-            begins_anew = bool(held) and held[-1].keys[-1] != keyed.keys[0]
-            if len(change) == 0 and not begins_anew:
-                held.append(keyed)  # still the same group
-                continue
-            cut = int(change[-1]) + 1 if len(change) else 0
-            held.append(keyed[:cut])
-            yield Keyed.joined(held).rowset
-            held = [keyed[cut:]]
-        if held:
-            yield Keyed.joined(held).rowset
+        return whole_groups(self.rows.keyed_blocks())
 
 
 class Spilled:

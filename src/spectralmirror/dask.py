@@ -17,20 +17,16 @@ import numpy as np
 from scipy import sparse
 
 from spectralmirror.bundles import PartedRowset, in_groups
+from spectralmirror.inputs import is_dask
 from spectralmirror.parts import Encoding, Keyed, Part, Remote, Survey, keys_of
 from spectralmirror.rowset import Rowset
 from spectralmirror.tables import check_columns, common_dtype
 
-__all__ = ["dask_rowset", "is_dask", "lazily"]
+__all__ = ["dask_rowset", "lazily"]
 
 T = TypeVar("T")
 #: So many partial sums are merged by one task.
 FAN_IN = 8
-
-
-def is_dask(*values: Any) -> bool:
-    """Return whether any of the values is a dask collection, without importing dask."""
-    return any(type(value).__module__.split(".")[0].startswith("dask") for value in values)
 
 
 def dask_rowset(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[PartedRowset, Any]:
@@ -73,8 +69,8 @@ class DaskParts:
 
     tasks: list[Any]
 
-    def map_reduce(self, function: Callable[[int, Any], T]) -> T | None:
-        """Return the sum of function(number, part), computed by whatever client is active."""
+    def map_reduce(self, function: Callable[[int, int, Part], T]) -> T | None:
+        """Return the sum of function(number, 0, part), computed by whatever client is active."""
         shared = _literal(function)  # once in the graph, however many tasks use it
         values = [_delayed(_apply, shared, i, task) for i, task in enumerate(self.tasks)]
         found: T | None = _computed(values)
@@ -175,8 +171,8 @@ def _computed(values: list[Any]) -> Any:
     return values[0].compute()
 
 
-def _apply(function: Callable[[int, Any], T], number: int, part: Any) -> T:
-    return function(number, part)
+def _apply(function: Callable[[int, int, Part], T], number: int, part: Part) -> T:
+    return function(number, 0, part)
 
 
 def _apply_to_bundle(function: Callable[[Rowset], T], bundle: Keyed) -> T:
@@ -188,7 +184,7 @@ def _merge(*values: Any) -> Any:
     return functools.reduce(operator.add, known) if known else None
 
 
-def _survey(_: int, part: Part) -> Survey:
+def _survey(_number: int, _before: int, part: Part) -> Survey:
     return Survey.of(part)
 
 

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectralmirror.dask import dask_rowset, is_dask
 from spectralmirror.rowset import Rowset
 from spectralmirror.validation import check_group_keys, check_rows
 
-__all__ = ["rowset_of"]
+__all__ = ["is_dask", "rowset_of"]
+
+
+def is_dask(value: Any) -> bool:
+    """Return whether a value is a dask collection, without importing dask."""
+    return type(value).__module__.split(".")[0].startswith("dask")
 
 
 def rowset_of(
@@ -30,6 +34,8 @@ def rowset_of(
             )
         rowset, names = X.rowset()
     elif is_dask(X):
+        from spectralmirror.dask import dask_rowset
+
         if y is None:
             raise ValueError(
                 f"{type(estimator).__name__} requires y to be passed, but the target y is None."

@@ -198,8 +198,12 @@ class Keyed:
 class Parts(Protocol):
     """All parts, in their order, as often as one likes."""
 
-    def map_reduce(self, function: Callable[[int, Part], T]) -> T | None:
-        """Return the sum of function(number, part) where it is not None; None if none is."""
+    def map_reduce(self, function: Callable[[int, int, Part], T]) -> T | None:
+        """Return the sum of a function where it is not None; None if none is.
+
+        It is given the number of a part, how many rows of the part were handed over before (a part
+        may come in pieces), and some or all of its rows.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +311,8 @@ class Streamed(Parted):
 
     def blocks(self, factor: int = 1) -> Iterator[Rows]:
         """Yield the rows in blocks of the size that they would have in memory."""
-        return (rows for rows, _ in self._read(factor))
+        for rows, _ in self._read(factor):
+            yield from rows.blocks(factor)
 
     def keyed_blocks(self) -> Iterator[Keyed]:
         """Yield the same together with the keys of their groups."""
@@ -359,6 +364,7 @@ class Remote(Parted):
 
 def _sum_part(
     number: int,
+    before: int,
     part: Part,
     encoding: Encoding,
     starts: tuple[int, ...],
@@ -366,5 +372,5 @@ def _sum_part(
     statistic: Callable[[Rows], T],
     factor: int,
 ) -> T | None:
-    rows = clipped(encoding.rows(part, starts[number]), window)
+    rows = clipped(encoding.rows(part, starts[number] + before), window)
     return sum_of(rows.blocks(factor), statistic) if len(rows) else None

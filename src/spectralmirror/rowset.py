@@ -164,6 +164,10 @@ class Rowset:
             return self
         return Rowset.of(*self.chosen(share, seed))
 
+    def drawn(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
+        """Return the sample in memory, for work that passes over it many times."""
+        return self.sample(n_rows, n_groups, seed)
+
     def gathered(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
         """Return about so many rows, and whole groups, in memory and within its bounds."""
         assert self.starts is not None

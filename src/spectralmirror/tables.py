@@ -1,17 +1,35 @@
-"""Columns of tables: which can be features, and in which precision."""
+"""Columns of tables: which can be features, in which precision, and as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
-__all__ = ["check_columns", "common_dtype"]
+__all__ = [
+    "check_columns",
+    "column_values",
+    "common_dtype",
+    "fill",
+    "is_number",
+    "matrix",
+    "nearest",
+]
+
+_NUMBERS = (
+    *("int", "uint", "float", "double", "halffloat", "bool", "decimal"),
+    *("tinyint", "smallint", "bigint"),
+)
+#: Rows that are turned from columns at a time.
+STRIP = 8192
 
 
 def check_columns(types: Mapping[Any, Any], where: str = "") -> None:
-    """Raise where a column cannot be a feature; `types` are NumPy's, pandas' or Arrow's."""
+    """Raise where a column cannot be a feature; types are of NumPy, pandas, Arrow or Spark."""
     for name, kind in types.items():
         if not is_number(kind):
             raise ValueError(
@@ -24,11 +42,50 @@ def is_number(kind: Any) -> bool:
     """Return whether a type is one of whole or floating-point numbers, or of truth values."""
     if isinstance(kind, np.dtype):
         return kind.kind in "fiub"
-    name = str(kind).lower()
-    return name.startswith(("int", "uint", "float", "double", "halffloat", "bool", "decimal"))
+    return str(kind).lower().startswith(_NUMBERS)
 
 
 def common_dtype(types: Iterable[Any]) -> np.dtype[Any]:
     """Return float32 where no column has more digits than that, else float64."""
     single = {"float32", "float16", "float", "halffloat", "half"}
     return np.dtype(np.float32 if {str(kind).lower() for kind in types} <= single else np.float64)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return which names are meant, perhaps, where one was not found."""
+    close = get_close_matches(str(name), list(map(str, names)), n=3)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def column_values(column: Any) -> NDArray[Any]:
+    """Return an Arrow column as an array; NaN or None where a value is missing."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    if isinstance(column, pa.ChunkedArray):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def fill(X: NDArray[Any], columns: Sequence[Any]) -> None:
+    """Write Arrow columns into the columns of a matrix whose rows lie together in memory.
+
+    Column after column into a strip first, and the strip into X at once: in small steps that
+    write far apart the same would take three times as long.
+    """
+    arrays = [column_values(column) for column in columns]
+    strip = np.empty((len(arrays), min(len(X), STRIP)), dtype=X.dtype)
+    for start in range(0, len(X), STRIP):
+        rows = X[start : start + STRIP]
+        for line, array in zip(strip, arrays, strict=True):
+            line[: len(rows)] = array[start : start + len(rows)]
+        rows[:] = strip[:, : len(rows)].T
+
+
+def matrix(columns: Sequence[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return Arrow columns as the columns of a matrix whose rows lie together in memory."""
+    X = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype=dtype)
+    fill(X, columns)
+    return X

@@ -25,7 +25,7 @@ from spectralmirror.mixture.starts import (
     search,
     shake,
 )
-from spectralmirror.rowset import Block
+from spectralmirror.rowset import Block, Rowset
 
 __all__ = ["Fit", "Subspace", "Task", "fit"]
 
@@ -141,7 +141,7 @@ def fit(task: Task) -> Fit:
     target, inverse = task.likelihood, None
     if task.subspace is not None and not task.refine:
         target = _inside(target, task.subspace)
-        found = _race(task, target, None)
+        found = _race(task, _sample(task, target), None)
     else:
         sample = _sample(task, target)
         found = _race(task, sample, task.subspace)
@@ -167,12 +167,14 @@ def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of as many rows as it takes to compare starts."""
     n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * task.k * len(likelihood.coordinates.matrix))
     n_groups = GROUPS_A_COMPONENT * task.k
-    return likelihood.on(likelihood.rowset.sample(n_rows, n_groups, task.seed))
+    return likelihood.on(likelihood.rowset.drawn(n_rows, n_groups, task.seed))
 
 
 def _inverse_information(task: Task, sample: Likelihood, ascent: Ascent) -> Matrix | None:
     """Return the inverse information about theta that a sample gives of all rows."""
-    if sample.rowset is task.likelihood.rowset or isinstance(task.init, Parameters):
+    if sample.rowset.n_present == task.likelihood.rowset.n_present or isinstance(
+        task.init, Parameters
+    ):
         return None
     found = information(sample, ascent.parameters, task.seed)
     share = sample.rowset.total_weight / task.likelihood.rowset.total_weight
@@ -245,9 +247,14 @@ def _certainty(likelihood: Likelihood, parameters: Parameters) -> float:
 
 
 def _inside(likelihood: Likelihood, space: Subspace) -> Likelihood:
-    """Return the likelihood within the subspace, where rows have few coordinates."""
+    """Return the likelihood within the subspace, where rows have few coordinates.
+
+    Rows in memory are projected once, others whenever they are read.
+    """
     coordinates = likelihood.coordinates.inside(space.basis)
     narrow = replace(likelihood, coordinates=coordinates)
+    if not isinstance(likelihood.rowset, Rowset):
+        return narrow
     eye = np.eye(len(coordinates.matrix))[: len(space.basis)]
     Z = collect(likelihood.rowset, lambda block: narrow.scores(block.X, eye).T)
     return replace(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,10 @@ class Likelihood:
     link: Link
     coordinates: Coordinates
     l2: float
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to where the rows are without them."""
+        return {**self.__dict__, "rowset": None}
 
     @property
     def penalty(self) -> Matrix:

@@ -1,0 +1,316 @@
+"""Files, one kind after the other, as batches of Arrow columns in bounded memory.
+
+Parquet is read by pyarrow with a small buffer for each column: its memory does not grow with the
+row groups, as that of other readers does, and page checksums are verified where a file has them.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+__all__ = ["Batch", "Reader", "open_reader", "paths_of", "readers_of"]
+
+#: Bytes of a column chunk that are buffered at a time.
+BUFFER = 1 << 16
+#: Bytes of text that are parsed at a time.
+CSV_BLOCK = 1 << 20
+KINDS = ".parquet, .arrow, .feather, .csv, .csv.gz or .npy"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Columns of some rows, and where they come from."""
+
+    table: Any
+    name: str
+    first_row: int
+
+
+class Reader(Protocol):
+    """One file, or what stands for one."""
+
+    name: str
+
+    @property
+    def types(self) -> Mapping[str, Any]:
+        """The columns and their Arrow types."""
+
+    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        """Read some columns, at most so many rows at a time, or about a megabyte of text."""
+
+
+def paths_of(source: Any) -> list[Path]:
+    """Return the files of a path, a folder, a glob or a list of these."""
+    if not isinstance(source, str | Path):
+        return [path for one in source for path in paths_of(one)]
+    path = Path(source)
+    if path.is_dir():
+        found = sorted(one for one in path.rglob("*") if one.is_file() and _kind(one))
+        if not found:
+            raise FileNotFoundError(f"{source} is a folder without a file that ends in {KINDS}.")
+        return found
+    if path.exists():
+        return [path]
+    found = sorted(map(Path, glob.glob(str(source), recursive=True)))
+    if not found:
+        raise FileNotFoundError(f"There is no file {str(source)!r}.")
+    return [one for path in found for one in paths_of(path)]
+
+
+def _kind(path: Path) -> str | None:
+    name = path.name.lower()
+    for suffix in (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv", ".csv.gz", ".npy"):
+        if name.endswith(suffix) and not name.startswith((".", "_")):
+            return suffix
+    return None
+
+
+def open_reader(path: Path) -> Reader:
+    """Return a reader of the kind that the file's name says."""
+    kind = _kind(path)
+    if kind in (".parquet", ".pq"):
+        return ParquetReader(path)
+    if kind in (".arrow", ".feather", ".ipc"):
+        return ArrowReader(path)
+    if kind in (".csv", ".csv.gz"):
+        return CsvReader(path)
+    raise ValueError(f"{path} is not of a kind that can be read: use {KINDS}.")
+
+
+def readers_of(source: Any) -> list[Reader]:
+    """Return the readers of files, a polars frame, a pyarrow table or a dataset."""
+    module = type(source).__module__.split(".")[0]
+    if module == "polars":
+        return [LazyReader(source.lazy())]
+    if isinstance(source, pa.Table):
+        return [TableReader(source)]
+    if module == "pyarrow":
+        return [DatasetReader(source)]
+    return [open_reader(path) for path in paths_of(source)]
+
+
+@contextmanager
+def _told(path: Path, what: str) -> Iterator[None]:
+    """Raise one sentence where a file cannot be opened or read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{path} is gone: it was there before. Files must stay until the work has ended."
+        ) from None
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"{path} {what}: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().splitlines() or [type(error).__name__]
+    return text[0] if text[0].endswith((".", "!", "?")) else f"{text[0]}."
+
+
+@dataclass
+class ParquetReader:
+    """A Parquet file."""
+
+    path: Path
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = str(self.path)
+
+    @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """The columns and their types."""
+        with _told(self.path, "is no Parquet file that can be read"):
+            schema = pq.read_schema(self.path)
+        return dict(zip(schema.names, schema.types, strict=True))
+
+    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        """Read some columns, so many rows at a time."""
+        row = 0
+        with _told(self.path, "cannot be read"), self._open() as file:
+            batches = file.iter_batches(n_rows, columns=list(columns), use_threads=True)
+            while True:
+                try:
+                    table = next(batches, None)
+                except (OSError, pa.ArrowException) as error:
+                    raise self._damaged(file, row, columns, error) from None
+                if table is None:
+                    return
+                yield Batch(table, self.name, row)
+                row += table.num_rows
+
+    def _open(self) -> Any:
+        return pq.ParquetFile(
+            self.path, pre_buffer=False, buffer_size=BUFFER, page_checksum_verification=True
+        )
+
+    def _damaged(self, file: Any, row: int, columns: Sequence[str], error: Exception) -> ValueError:
+        """Find the row group and the column that cannot be read."""
+        first = 0
+        for group in range(file.num_row_groups):
+            last = first + file.metadata.row_group(group).num_rows
+            for column in columns if last > row else ():
+                try:
+                    file.read_row_group(group, columns=[column])
+                except (OSError, pa.ArrowException) as found:
+                    return ValueError(
+                        f"{self.path} is damaged: column {column!r} cannot be read in rows "
+                        f"{first:,} to {last - 1:,} ({_first_line(found)[:-1]}). Write the file "
+                        "again, or leave it out."
+                    )
+            first = last
+        return ValueError(f"{self.path} cannot be read from row {row:,} on: {_first_line(error)}")
+
+
+@dataclass
+class ArrowReader:
+    """An Arrow file (IPC, Feather)."""
+
+    path: Path
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = str(self.path)
+
+    @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """The columns and their types."""
+        with _told(self.path, "is no Arrow file that can be read"), self._open() as file:
+            return dict(zip(file.schema.names, file.schema.types, strict=True))
+
+    def _open(self, columns: Sequence[int] | None = None) -> Any:
+        options = pa.ipc.IpcReadOptions(included_fields=columns)
+        return pa.ipc.open_file(pa.OSFile(str(self.path)), options=options)
+
+    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        """Read some columns, so many rows at a time."""
+        wanted, row = sorted(list(self.types).index(name) for name in columns), 0
+        what = "is damaged and cannot be read"
+        with _told(self.path, what), self._open(wanted) as file:
+            for i in range(file.num_record_batches):
+                with _told(self.path, f"is damaged, and cannot be read from row {row:,} on"):
+                    table = file.get_batch(i)
+                for start in range(0, table.num_rows, n_rows):
+                    yield Batch(table.slice(start, n_rows), self.name, row + start)
+                row += table.num_rows
+
+
+@dataclass
+class CsvReader:
+    """A CSV file, also a compressed one."""
+
+    path: Path
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = str(self.path)
+
+    @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """The columns and their types, as far as the first megabyte tells."""
+        with _told(self.path, "cannot be read"), self._open(None) as file:
+            return dict(zip(file.schema.names, file.schema.types, strict=True))
+
+    def _open(self, columns: Sequence[str] | None) -> Any:
+        options = pa.csv.ConvertOptions()
+        if columns is not None:
+            options.include_columns = list(columns)
+            # whole numbers may be followed by others; nulls say nothing
+            numbers = {n: t for n, t in self.types.items() if n in columns}
+            options.column_types = {
+                n: pa.float64() if pa.types.is_integer(t) or pa.types.is_null(t) else t
+                for n, t in numbers.items()
+            }
+        read = pa.csv.ReadOptions(block_size=CSV_BLOCK, use_threads=False)
+        return pa.csv.open_csv(self.path, read_options=read, convert_options=options)
+
+    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        """Read some columns, about a megabyte of text at a time."""
+        row = 0
+        with _told(self.path, "cannot be read"), self._open(columns) as file:
+            while True:
+                with _told(self.path, f"cannot be read from row {row:,} on"):
+                    try:
+                        table = file.read_next_batch()
+                    except StopIteration:
+                        return
+                yield Batch(table, self.name, row)
+                row += table.num_rows
+
+
+@dataclass
+class LazyReader:
+    """A polars LazyFrame."""
+
+    frame: Any
+    name: str = "the LazyFrame"
+
+    @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """The columns and their types."""
+        return dict(self.frame.collect_schema())
+
+    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        """Collect some columns, so many rows at a time."""
+        row = 0
+        frame = self.frame.select(columns)
+        for part in frame.collect_batches(chunk_size=n_rows, maintain_order=True):
+            yield Batch(part.to_arrow(), self.name, row)
+            row += len(part)
+
+
+@dataclass
+class TableReader:
+    """A pyarrow table."""
+
+    table: Any
+    name: str = "the table"
+
+    @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """The columns and their types."""
+        return dict(zip(self.table.schema.names, self.table.schema.types, strict=True))
+
+    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        """Take some columns, so many rows at a time."""
+        table = self.table.select(list(columns))
+        for row in range(0, table.num_rows, n_rows):
+            yield Batch(table.slice(row, n_rows), self.name, row)
+
+
+@dataclass
+class DatasetReader:
+    """A pyarrow dataset, whose memory follows its row groups."""
+
+    dataset: Any
+    name: str = "the dataset"
+
+    @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """The columns and their types."""
+        return dict(zip(self.dataset.schema.names, self.dataset.schema.types, strict=True))
+
+    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        """Read some columns, at most so many rows at a time."""
+        row = 0
+        scanned = self.dataset.to_batches(
+            columns=list(columns), batch_size=n_rows, batch_readahead=1, fragment_readahead=1
+        )
+        while True:
+            with _told(Path(self.name), f"cannot be read from row {row:,} on"):
+                table = next(scanned, None)
+            if table is None:
+                return
+            yield Batch(table, self.name, row)
+            row += table.num_rows

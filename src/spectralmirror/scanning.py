@@ -1,0 +1,623 @@
+"""Rows that are read when they are needed: files, lazy frames, blocks of one's own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from spectralmirror.blocks import BLOCK_BYTES, block_rows
+from spectralmirror.bundles import Contiguous, PartedRowset, Spilled, in_groups
+from spectralmirror.files import written_whole
+from spectralmirror.parts import Part, Streamed, Survey, keys_of
+from spectralmirror.readers import Reader, paths_of, readers_of
+from spectralmirror.tables import (
+    check_columns,
+    column_values,
+    common_dtype,
+    fill,
+    is_number,
+    nearest,
+)
+
+__all__ = ["Scan", "scan"]
+
+
+def scan(
+    source: Any,
+    *,
+    label: Any = None,
+    features: Sequence[str] | None = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> Scan:
+    """Take rows that are too many for memory, for ``fit`` and :meth:`Scan.map_to`.
+
+    Nothing is read but the names and types of the columns. A fit then reads the columns that it
+    needs several times, in blocks, while the block before is summed.
+
+    Parameters
+    ----------
+    source : str, Path, list of these, LazyFrame, pyarrow dataset or table, ndarray or iterable
+        Files in Parquet, Arrow (Feather), CSV (``.csv.gz`` too) or NumPy's ``.npy`` format: a path,
+        a folder, a glob such as ``"part-*.parquet"``, or a list of them, read in the order of the
+        list, and of the names in a folder or glob. Or whatever yields tuples ``(X, y)``,
+        ``(X, y, groups)`` or ``(X, y, groups, sample_weight)`` every time it is iterated over,
+        or called: your own reader.
+    label : str, default=None
+        The column of labels; not needed to predict. For arrays and ``.npy`` an array of labels, or
+        the path of one.
+    features : list of str, default=None
+        The columns of features; all columns of numbers but label, groups and weight for None.
+    groups, sample_weight : str, default=None
+        The columns of groups and of weights, or arrays as for the label. Rows of a group are
+        brought together in temporary files where they do not follow each other already.
+    block_bytes : int, default=4_000_000
+        Size of a block of rows. About ten times this, and a sample of at most 200 MB, is in memory
+        at any time, however long the files or their row groups are.
+
+    Returns
+    -------
+    Scan
+        The source.
+
+    Examples
+    --------
+    >>> import tempfile, polars as pl
+    >>> from spectralmirror import SpectralMirror, scan
+    >>> from spectralmirror.datasets import make_linear_classifier_mixture
+    >>> X, y, truth = make_linear_classifier_mixture(20_000, 5, weights=[0.6, 0.4], random_state=0)
+    >>> folder = tempfile.mkdtemp()
+    >>> frame = pl.DataFrame(X, schema=list("abcde")).with_columns(liked=y)
+    >>> frame[:9_000].write_parquet(f"{folder}/part-1.parquet")
+    >>> frame[9_000:].write_parquet(f"{folder}/part-2.parquet")
+    >>> source = scan(f"{folder}/part-*.parquet", label="liked")
+    >>> mirror = SpectralMirror(n_components=2, random_state=0).fit(source)
+    >>> source.map_to(f"{folder}/plane.parquet", mirror.transform)
+    >>> pl.read_parquet(f"{folder}/plane.parquet").shape
+    (20000, 2)
+    """
+    if block_bytes < 1:
+        raise ValueError(f"block_bytes must be at least 1, got {block_bytes}.")
+    if _is_array(source):
+        return Scan(ArrayParts.of(source, label, groups, sample_weight), block_bytes)
+    if _is_files(source):
+        columns = Columns.of(readers_of(source), label, features, groups, sample_weight)
+        return Scan(columns, block_bytes)
+    if features is not None or any(v is not None for v in (label, groups, sample_weight)):
+        raise ValueError(
+            "A reader of one's own yields (X, y, groups, sample_weight) itself: pass no columns."
+        )
+    return Scan(OwnParts.of(source), block_bytes)
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Rows that are read when they are needed; made by :func:`scan`.
+
+    Attributes
+    ----------
+    parts : Columns, ArrayParts or OwnParts
+        What is read.
+    block_bytes : int
+        Size of a block of rows.
+    """
+
+    parts: Any
+    block_bytes: int = BLOCK_BYTES
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The columns of features, None where they have no names."""
+        names: list[str] | None = self.parts.names
+        return names
+
+    def rowset(self) -> tuple[PartedRowset, list[str] | None]:
+        """Survey labels, weights and groups; return the rows, and the names of the features."""
+        parts = self.parts
+        if not parts.has_labels:
+            raise ValueError("The scan has no label: name its column, scan(..., label=).")
+        contiguous = _Runs()
+        surveys = (contiguous.seen(part) for part in parts.survey())
+        survey = functools.reduce(operator.add, map(Survey.of, surveys), _nothing())
+        rows = Streamed.of(parts, parts.n_features, parts.dtype, survey, self.block_bytes)
+        if not parts.has_groups:
+            return PartedRowset(rows), parts.names
+        bundles = Contiguous(rows) if contiguous.hold else Spilled(rows)
+        return in_groups(rows, bundles), parts.names
+
+    def map_to(
+        self,
+        path: str | Path,
+        method: Callable[..., Any],
+        *,
+        keep: Sequence[str] = (),
+    ) -> None:
+        """Apply a method of a fitted model to all rows, and write what it returns as Parquet.
+
+        The rows stay in their order. The file is written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            The Parquet file to write.
+        method : callable
+            Such as ``mirror.transform``, ``mixture.predict``, ``mixture.component_proba``: it is
+            given X, and y where it takes labels. With groups, rows of a group must follow each
+            other in the files.
+        keep : list of str, default=()
+            Columns to copy from the source, such as an identifier.
+        """
+        taken = inspect.signature(method).parameters
+        if "y" in taken and not self.parts.has_labels:
+            raise ValueError(
+                f"{method.__name__} needs labels: name their column, scan(..., label=)."
+            )
+        grouped = "groups" in taken and self.parts.has_groups
+        path = Path(path)
+        with written_whole(path) as unfinished:
+            writer = None
+            try:
+                for part, kept in self._whole_parts(grouped, keep):
+                    arguments: dict[str, Any] = {"y": part.y} if "y" in taken else {}
+                    if grouped:
+                        arguments["groups"] = part.groups
+                    X = part.X if self.parts.names is None else _named(part.X, self.parts.names)
+                    values = np.asarray(method(X, **arguments))
+                    table = pa.table({**kept, **_output_columns(method, values)})
+                    writer = writer or pq.ParquetWriter(unfinished, table.schema)
+                    writer.write_table(table)
+            finally:
+                if writer is not None:
+                    writer.close()
+            if writer is None:
+                raise ValueError("There are no rows (0 samples) to write.")
+
+    def _whole_parts(
+        self, grouped: bool, keep: Sequence[str]
+    ) -> Iterator[tuple[Part, dict[str, Any]]]:
+        parts = self.parts
+        size = block_rows(4 * self.block_bytes, parts.n_features, parts.dtype)
+        read = parts.read(size, parts.dtype, keep)
+        if not grouped:
+            yield from read
+            return
+        done, held = _Runs(), []
+        for part, kept in read:
+            done.seen(part)
+            if not done.hold:
+                raise ValueError(
+                    "Rows of a group must follow each other to be judged together: sort the files "
+                    "by their groups first, or scan them without groups."
+                )
+            held.append((part, kept))
+            keys = keys_of(part)
+            cut = int(np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))[-1])
+            if cut or (len(held) > 1 and keys_of(held[-2][0])[-1] != keys[0]):
+                yield _joined([*held[:-1], _cut(held[-1], slice(0, cut))])
+                held = [_cut(held[-1], slice(cut, None))]
+        if held:
+            yield _joined(held)
+
+
+class _Runs:
+    """Whether rows of a group follow each other, as far as groups were seen."""
+
+    def __init__(self) -> None:
+        self.hold = True
+        self._ended: set[int] = set()
+        self._last: int | None = None
+
+    def seen(self, part: Part) -> Part:
+        """Look at the groups of the next part."""
+        if part.groups is None or not self.hold or not len(part):
+            return part
+        keys = keys_of(part)
+        if not len(keys):
+            return part
+        runs = keys[np.append(True, keys[1:] != keys[:-1])].tolist()
+        for key in runs[1:] if runs[0] == self._last else runs:
+            if self._last is not None:
+                self._ended.add(self._last)
+            if key in self._ended:
+                self.hold = False
+                self._ended.clear()
+                return part
+            self._last = key
+        return part
+
+
+def _nothing() -> Survey:
+    return Survey.of(Part(np.empty((0, 0)), np.empty(0)))
+
+
+def _joined(parts: list[tuple[Part, dict[str, Any]]]) -> tuple[Part, dict[str, Any]]:
+    first = parts[0][0]
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part, _ in parts])
+        for name in ("X", "y", "weight", "groups")
+        if getattr(first, name) is not None
+    }
+    kept = {name: pa.concat_arrays([one[name] for _, one in parts]) for name in parts[0][1]}
+    return replace(first, **columns), kept
+
+
+def _cut(part: tuple[Part, dict[str, Any]], rows: slice) -> tuple[Part, dict[str, Any]]:
+    values, kept = part
+    columns = {
+        name: getattr(values, name)[rows]
+        for name in ("X", "y", "weight", "groups")
+        if getattr(values, name) is not None
+    }
+    length = len(range(*rows.indices(len(values))))
+    return replace(values, **columns), {
+        name: column.slice(rows.start or 0, length) for name, column in kept.items()
+    }
+
+
+def _named(X: NDArray[Any], names: list[str]) -> Any:
+    """Give columns the names that the model has seen."""
+    import polars as pl
+
+    return pl.from_numpy(X, schema=names, orient="row")
+
+
+def _output_columns(method: Callable[..., Any], values: NDArray[Any]) -> dict[str, Any]:
+    """Name what a method returns: one column for one number a row, several otherwise."""
+    name: str = method.__name__
+    model: Any = getattr(method, "__self__", None)
+    if values.ndim == 1:
+        return {name: pa.array(values)}
+    if name == "transform" and hasattr(model, "get_feature_names_out"):
+        names = list(model.get_feature_names_out())
+    elif name == "predict_proba" and model is not None:
+        names = [f"probability_{value}" for value in model.classes_]
+    elif name == "component_proba":
+        names = [f"component_{j}" for j in range(values.shape[1])]
+    else:
+        names = [f"{name}_{j}" for j in range(values.shape[1])]
+    return {name: pa.array(column) for name, column in zip(names, values.T, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of files.
+
+    Attributes
+    ----------
+    readers : list of Reader
+        The files, in their order.
+    features : list of str
+        Columns of numbers.
+    label, groups, weight : str or None
+        The other columns that are needed.
+    dtype : dtype
+        Precision of the features.
+    """
+
+    readers: list[Reader]
+    features: list[str]
+    label: str | None
+    groups: str | None
+    weight: str | None
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(
+        cls,
+        readers: list[Reader],
+        label: str | None,
+        features: Sequence[str] | None,
+        groups: str | None,
+        weight: str | None,
+    ) -> Columns:
+        """Look at the names and types of the columns in every file."""
+        others = [name for name in (label, groups, weight) if name is not None]
+        first = readers[0].types
+        if features is None:
+            features = [n for n, kind in first.items() if n not in others and is_number(kind)]
+        features = [features] if isinstance(features, str) else list(features)
+        if not features:
+            raise ValueError(f"{readers[0].name} has no column of numbers besides {others}.")
+        for name in (name for name in others if name in features):
+            raise ValueError(f"Column {name!r} cannot be a feature and something else too.")
+        for reader in readers:
+            types = reader.types
+            for name in [*others, *features]:
+                if name not in types:
+                    raise ValueError(
+                        f"{reader.name} has no column {name!r}{nearest(name, types)}"
+                        + ("" if nearest(name, types) else ".")
+                    )
+            check_columns({name: types[name] for name in features}, f" of {reader.name}")
+            for name in others:
+                if is_number(types[name]) != is_number(first[name]):
+                    raise ValueError(
+                        f"Column {name!r} holds {types[name]} in {reader.name}, but {first[name]} "
+                        f"in {readers[0].name}: files that are read together must agree."
+                    )
+        kinds = {str(reader.types[name]) for reader in readers for name in features}
+        return cls(readers, features, label, groups, weight, common_dtype(kinds))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features."""
+        return self.features
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether there is a column of labels."""
+        return self.label is not None
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there is a column of groups."""
+        return self.groups is not None
+
+    def survey(self) -> Iterator[Part]:
+        """Yield everything but the features."""
+        size = 1 << 16
+        for part, _ in replace(self, features=[]).read(size, self.dtype, ()):
+            yield part
+
+    def read(
+        self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] | None = None
+    ) -> Iterator[Any]:
+        """Yield parts of exactly so many rows, but for the last; with the columns to keep."""
+        others = [name for name in (self.label, self.weight, self.groups) if name is not None]
+        columns = list(dict.fromkeys([*self.features, *others, *(keep or ())]))
+        for reader in self.readers if keep else ():
+            for name in keep or ():
+                if name not in reader.types:
+                    raise ValueError(f"{reader.name} has no column {name!r} to keep.")
+        part = _Assembly(self, n_rows, dtype, keep or ())
+        for reader in self.readers:
+            for batch in reader.batches(columns, n_rows):
+                start = 0
+                while start < batch.table.num_rows:
+                    start += part.add(batch, start)
+                    if part.is_full:
+                        yield part.finished() if keep is not None else part.finished()[0]
+                        part = _Assembly(self, n_rows, dtype, keep or ())
+        if part.length:
+            yield part.finished() if keep is not None else part.finished()[0]
+
+
+class _Assembly:
+    """A part that is put together from batches."""
+
+    def __init__(self, columns: Columns, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str]):
+        self.columns, self.n_rows, self.keep = columns, n_rows, keep
+        self.X = np.empty((n_rows, len(columns.features)), dtype=dtype)
+        self.length = 0
+        self.pieces: dict[str, list[Any]] = {}
+        self.places: list[tuple[str, int, int]] = []
+
+    @property
+    def is_full(self) -> bool:
+        return self.length == self.n_rows
+
+    def add(self, batch: Any, start: int) -> int:
+        """Take rows of a batch from a place on, as many as there is room for."""
+        count = int(min(batch.table.num_rows - start, self.n_rows - self.length))
+        rows = batch.table.slice(start, count)
+        self.columns_of(rows, self.X[self.length : self.length + count])
+        for name in (self.columns.label, self.columns.weight, self.columns.groups, *self.keep):
+            if name is not None:
+                self.pieces.setdefault(name, []).append(rows.column(name))
+        self.places.append((batch.name, batch.first_row + start, batch.first_row + start + count))
+        self.length += count
+        return count
+
+    def columns_of(self, rows: Any, X: NDArray[Any]) -> None:
+        fill(X, [rows.column(name) for name in self.columns.features])
+
+    def finished(self) -> tuple[Part, dict[str, Any]]:
+        """Return the part, and the columns to keep."""
+        columns, n = self.columns, self.length
+        label, weight, groups = (
+            None if name is None else np.concatenate(list(map(column_values, self.pieces[name])))
+            for name in (columns.label, columns.weight, columns.groups)
+        )
+        (first, start, _), (last, _, end) = self.places[0], self.places[-1]
+        place = f"{first}, rows {start:,} to {end - 1:,}"
+        if first != last:
+            place = f"from row {start:,} of {first} to row {end - 1:,} of {last}"
+        y = np.empty(n) if label is None else label
+        kept = {name: _one_array(self.pieces[name]) for name in self.keep}
+        return Part(self.X[:n], y, weight, groups, place), kept
+
+
+def _one_array(pieces: list[Any]) -> Any:
+    chunks = [c for p in pieces for c in (p.chunks if isinstance(p, pa.ChunkedArray) else [p])]
+    return pa.concat_arrays(chunks) if len(chunks) != 1 else chunks[0]
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayParts:
+    """Arrays in memory or mapped into it."""
+
+    X: Any
+    y: Any
+    groups: Any
+    weight: Any
+    place: str
+    names: None = None
+
+    @classmethod
+    def of(cls, source: Any, label: Any, groups: Any, weight: Any) -> ArrayParts:
+        """Open the arrays."""
+        X = _array(source)
+        y, groups, weight = (
+            None if value is None else _array(value) for value in (label, groups, weight)
+        )
+        if X.ndim != 2:
+            raise ValueError(
+                f"X must be a table of rows and columns (Expected 2D array), got shape {X.shape}."
+            )
+        check_columns({"X": X.dtype})
+        others = {"label": y, "groups": groups, "sample_weight": weight}
+        for name, values in others.items():
+            if values is not None and values.shape != X.shape[:1]:
+                raise ValueError(
+                    f"{name} must hold one value for each of {len(X):,} rows, got shape "
+                    f"{values.shape}."
+                )
+        place = str(source) if isinstance(source, str | Path) else ""
+        return cls(X, y, groups, weight, place)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the features."""
+        return common_dtype([self.X.dtype])
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether there are labels."""
+        return self.y is not None
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there are groups."""
+        return self.groups is not None
+
+    def survey(self) -> Iterator[Part]:
+        """Yield everything but the features."""
+        part = self._part(0, len(self.X))
+        yield replace(part, X=np.empty((len(self.X), 0)))
+
+    def read(
+        self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] | None = None
+    ) -> Iterator[Any]:
+        """Yield parts of so many rows, but for the last."""
+        if keep:
+            raise ValueError("Arrays have no columns with names to keep.")
+        for start in range(0, len(self.X), n_rows):
+            part = self._part(start, min(start + n_rows, len(self.X)))
+            part = replace(part, X=np.asarray(part.X).astype(dtype, copy=False))
+            yield part if keep is None else (part, {})
+
+    def _part(self, start: int, end: int) -> Part:
+        y, weight, groups = (
+            None if values is None else np.asarray(values[start:end])
+            for values in (self.y, self.weight, self.groups)
+        )
+        place = f"{self.place}, rows {start:,} to {end - 1:,}" if self.place else ""
+        y = np.empty(end - start) if y is None else y
+        return Part(self.X[start:end], y, weight, groups, place)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnParts:
+    """Blocks from a reader of the user's own."""
+
+    blocks: Callable[[], Iterable[Any]]
+    n_features: int
+    dtype: np.dtype[Any]
+    has_groups: bool
+    has_labels: bool = True
+    names: None = None
+
+    @classmethod
+    def of(cls, source: Any) -> OwnParts:
+        """Look at the first block."""
+        if isinstance(source, Iterator):
+            raise ValueError(
+                "The rows are read several times, but a generator or iterator yields them once: "
+                "pass the function that makes it, or an object with __iter__."
+            )
+        if not (callable(source) or isinstance(source, Iterable)):
+            raise ValueError(
+                f"scan cannot read {type(source).__name__}: pass paths, a LazyFrame, a pyarrow "
+                "dataset, or something that yields tuples (X, y)."
+            )
+        blocks = source if callable(source) else lambda: source
+        first = next(iter(blocks()), None)
+        if first is None:
+            raise ValueError("There are no rows (0 samples).")
+        part = _own_part(first, 0)
+        return cls(blocks, part.X.shape[1], common_dtype([part.X.dtype]), part.groups is not None)
+
+    def survey(self) -> Iterator[Part]:
+        """Yield the parts."""
+        for number, block in enumerate(self.blocks()):
+            yield _own_part(block, number)
+
+    def read(
+        self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] | None = None
+    ) -> Iterator[Any]:
+        """Yield the parts as they come."""
+        if keep:
+            raise ValueError("Blocks of one's own have no columns with names to keep.")
+        for part in self.survey():
+            if part.X.shape[1] != self.n_features:
+                raise ValueError(
+                    f"X has {part.X.shape[1]} features in {part.place}, but {self.n_features} in "
+                    "the first one."
+                )
+            yield part if keep is None else (part, {})
+
+
+def _own_part(block: Any, number: int) -> Part:
+    place = f"block {number}"
+    if not isinstance(block, tuple) or not 2 <= len(block) <= 4:
+        raise ValueError(
+            f"A reader of one's own yields tuples (X, y), (X, y, groups) or (X, y, groups, "
+            f"sample_weight), but {place} is a {type(block).__name__}."
+        )
+    X, y, groups, weight = (*block, None, None)[:4]
+    X, y = np.asarray(X), np.asarray(y)
+    if X.ndim != 2:
+        raise ValueError(f"X must be a table of rows and columns, got shape {X.shape} in {place}.")
+    check_columns({"X": X.dtype}, f" of {place}")
+    others = [None if values is None else np.asarray(values) for values in (groups, weight)]
+    for name, values in zip(("y", "groups", "sample_weight"), (y, *others), strict=True):
+        if values is not None and values.shape != X.shape[:1]:
+            raise ValueError(f"X has {len(X)} rows in {place} but {name} has {values.shape}.")
+    return Part(X, y, others[1], others[0], place)
+
+
+def _is_array(source: Any) -> bool:
+    if isinstance(source, np.ndarray):
+        return True
+    if isinstance(source, str | Path):
+        return str(source).lower().endswith(".npy") and not any(c in str(source) for c in "*?[")
+    return False
+
+
+def _is_files(source: Any) -> bool:
+    if isinstance(source, str | Path):
+        return True
+    if type(source).__module__.split(".")[0] in ("polars", "pyarrow"):
+        return True
+    listed = isinstance(source, list | tuple) and len(source) > 0
+    return listed and all(isinstance(one, str | Path) for one in source)
+
+
+def _array(source: Any) -> Any:
+    if isinstance(source, str | Path):
+        try:
+            return np.load(paths_of(source)[0], mmap_mode="r", allow_pickle=False)
+        except ValueError as error:
+            raise ValueError(f"{source} is no .npy file that can be read: {error}") from None
+    return np.asarray(source)
