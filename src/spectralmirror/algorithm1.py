@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import reduce
-from spectralmirror.mirror import MirroredOperator, label_sums, mirrored_moments
+from spectralmirror.mirror import MirroredOperator, MirroredRows, label_sums, mirrored_rows
 from spectralmirror.moments import LabelledMoments, SignedMoments
 from spectralmirror.problem import KnownFeatures, Outcome, Request
 from spectralmirror.spectrum import (
@@ -26,6 +26,9 @@ from spectralmirror.whitening import Whitening
 
 __all__ = ["algorithm1"]
 
+#: How rarely rows in random order differ so much between the halves that they seem sorted.
+SORTED = 1e-9
+
 
 @dataclass(frozen=True)
 class Mirror:
@@ -39,8 +42,10 @@ class Mirror:
         The mean of y (x - mu).
     first, second : Source
         The rows that serve for r, and those that serve for Q.
-    label_means : tuple of two floats
-        The mean label of each.
+    first_mean : ndarray of shape (d,) or None
+        The mean of the features in the first half; None where there are no halves.
+    first_label_mean : float
+        The mean of its labels.
     mean_rows, covariance_rows : float
         How many rows mu-hat and Sigma-hat were estimated from, infinite where they are known.
     """
@@ -49,7 +54,8 @@ class Mirror:
     cross: Vector
     first: Source
     second: Source
-    label_means: tuple[float, float]
+    first_mean: Vector | None
+    first_label_mean: float
     mean_rows: float
     covariance_rows: float
 
@@ -71,11 +77,12 @@ def algorithm1(rows: Source, known: KnownFeatures, request: Request) -> Outcome:
     axis, k = mirror.axis, request.n_components
     beside = axis if axis.any() and (request.include_mirror_direction or k is None) else None
     # Lines 4 to 7: mirrored labels, Q, and its eigenvalues in the order of their distance
-    n_outliers = None if k is None else k - (beside is not None)
+    n_outliers, second = None if k is None else k - (beside is not None), None
     if request.lanczos and n_outliers is not None:
         spectrum = lanczos_outliers(mirror, beside, n_outliers, request)
     else:
-        mirrored = mirrored_moments(mirror.second, mirror.direction, mirror.whitening)
+        second = mirrored_rows(mirror.second, mirror.direction, mirror.whitening)
+        mirrored = second.moments
         check_finite(mirror.second, mirrored.masses, mirrored.first, np.diagonal(mirrored.second))
         Q = mirror.whitening.whiten_matrix(mirrored.about(mirror.whitening.mean))
         spectrum = dense_spectrum(Q) if beside is None else spectrum_beside(beside, Q)
@@ -87,7 +94,7 @@ def algorithm1(rows: Source, known: KnownFeatures, request: Request) -> Outcome:
         vectors = np.column_stack([beside, vectors])
     basis = mirror.whitening.direction(vectors).T
     found = None if k is not None else n_outliers
-    status = describe(mirror, found, request.false_positive_rate)
+    status = describe(mirror, second, found, request.false_positive_rate)
     return Outcome(
         basis,
         mirror.direction,
@@ -110,7 +117,7 @@ def prepare(rows: Source, known: KnownFeatures) -> Mirror:
         cross, mean = sums.about(step) / rows.total_weight, sums.label_sum / rows.total_weight
         check_finite(rows, cross)
         n = known.n_rows
-        return Mirror(known.whitening, cross, rows, rows, (mean, mean), n, n)
+        return Mirror(known.whitening, cross, rows, rows, None, mean, n, n)
     middle = rows.n_present // 2
     first, second = rows.between(0, middle), rows.between(middle, rows.n_present)
     labelled = reduce(first, LabelledMoments.of)
@@ -127,18 +134,11 @@ def prepare(rows: Source, known: KnownFeatures) -> Mirror:
         cross,
         first,
         second,
-        (labelled.label_sum / moments.weight, _label_mean(second)),
+        moments.mean,
+        labelled.label_sum / moments.weight,
         first.effective_rows if known.mean is None else np.inf,
         first.effective_rows - (known.mean is None) if known.covariance is None else np.inf,
     )
-
-
-def _label_mean(rows: Source) -> float:
-    return reduce(rows, _label_sum) / rows.total_weight
-
-
-def _label_sum(block: Rows) -> float:
-    return float(block.weighted(block.y).sum(dtype=np.float64))
 
 
 def spectrum_beside(axis: Vector, Q: Matrix) -> Spectrum:
@@ -191,10 +191,12 @@ def count_outliers(
     return int((spectrum.deviations > edge).sum())
 
 
-def describe(mirror: Mirror, n_outliers: int | None, rate: float) -> str | None:
+def describe(
+    mirror: Mirror, second: MirroredRows | None, n_outliers: int | None, rate: float
+) -> str | None:
     """Return what is wrong with a mirror, if anything is.
 
-    Labels whose share of +1 differs between the halves by six standard errors were sorted.
+    Rows whose labels, or features, differ between the halves by six standard errors were sorted.
     Where y does not depend on x, n |axis|^2 is at most chi-squared with d degrees of freedom, for
     labels of any balance.
     """
@@ -203,13 +205,17 @@ def describe(mirror: Mirror, n_outliers: int | None, rate: float) -> str | None:
             "The labels do not vary in the first half of the rows, so there is no mirror: "
             "method='paper' divides the rows in their order, shuffle rows that are sorted."
         )
-    means = mirror.label_means
-    error = np.sqrt(1 / mirror.first.effective_rows + 1 / mirror.second.effective_rows)
-    if abs(means[0] - means[1]) > 6 * error * np.sqrt(1 - np.mean(means) ** 2):
-        return (
-            "The two halves of the rows have very different labels: method='paper' divides the "
-            "rows in their order, shuffle rows that are sorted."
-        )
+    if second is not None and mirror.first_mean is not None:
+        variance = 1 / mirror.first.effective_rows + 1 / mirror.second.effective_rows
+        means = np.array([mirror.first_label_mean, second.label_mean])
+        labels = np.ptp(means) ** 2 > 36 * variance * (1 - means.mean() ** 2)
+        step = mirror.whitening.whiten_sum(second.mean - mirror.first_mean)
+        features = step @ step > variance * chi2.isf(SORTED, len(step))
+        if labels or features:
+            return (
+                f"The two halves of the rows have very different {'labels' if labels else 'means'}"
+                ": method='paper' divides the rows in their order, shuffle rows that are sorted."
+            )
     n_rows = mirror.first.effective_rows
     if n_outliers == 0 and n_rows * (mirror.axis @ mirror.axis) < chi2.isf(rate, len(mirror.axis)):
         return (

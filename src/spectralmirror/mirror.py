@@ -14,7 +14,14 @@ from spectralmirror.kernels import far_origin, linear_sums, shifted
 from spectralmirror.moments import SignedMoments
 from spectralmirror.whitening import Whitening
 
-__all__ = ["LabelSums", "MirroredOperator", "label_sums", "mirrored_labels", "mirrored_moments"]
+__all__ = [
+    "LabelSums",
+    "MirroredOperator",
+    "MirroredRows",
+    "label_sums",
+    "mirrored_labels",
+    "mirrored_rows",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +56,56 @@ def mirrored_labels(X: Features, y: AnyArray, direction: Vector) -> AnyArray:
     return np.asarray(y * np.sign(X.dot(direction.astype(X.dtype))))
 
 
-def mirrored_moments(rows: Source, direction: Vector, whitening: Whitening) -> SignedMoments:
+@dataclass(frozen=True, eq=False)
+class MirroredRows:
+    """Sums of the features under their mirrored labels, and without.
+
+    Attributes
+    ----------
+    moments : SignedMoments
+        Under the mirrored labels.
+    label_sum : float
+        sum_i w_i y_i.
+    first : ndarray of shape (d,)
+        sum_i w_i (x_i - origin).
+    """
+
+    moments: SignedMoments
+    label_sum: float
+    first: Vector
+
+    @classmethod
+    def of(cls, rows: Rows, direction: Vector, origin: AnyArray | None) -> MirroredRows:
+        """Sum one block."""
+        ones = rows.weighted(np.ones(len(rows)))
+        return cls(
+            SignedMoments.of(rows, _mirror(rows, direction, origin), origin),
+            _sum(rows.weighted(rows.y)),
+            linear_sums(rows.X, ones[None, :], origin)[0],
+        )
+
+    def __add__(self, other: MirroredRows) -> MirroredRows:
+        return MirroredRows(
+            self.moments + other.moments,
+            self.label_sum + other.label_sum,
+            self.first + other.first,
+        )
+
+    @property
+    def label_mean(self) -> float:
+        """The mean of the labels."""
+        return self.label_sum / self.moments.weight
+
+    @property
+    def mean(self) -> Vector:
+        """The mean of the features."""
+        return self.moments.origin + self.first / self.moments.weight
+
+
+def mirrored_rows(rows: Source, direction: Vector, whitening: Whitening) -> MirroredRows:
     """Sum the features under their mirrored labels: lines 4 and 5 in one pass."""
-    return reduce(
-        rows, partial(_mirror_block, direction=direction, origin=_origin(rows, whitening))
-    )
-
-
-def _mirror_block(rows: Rows, direction: Vector, origin: AnyArray | None) -> SignedMoments:
-    return SignedMoments.of(rows, _mirror(rows, direction, origin), origin)
+    of = partial(MirroredRows.of, direction=direction, origin=_origin(rows, whitening))
+    return reduce(rows, of)
 
 
 def _mirror(rows: Rows, direction: Vector, origin: AnyArray | None) -> AnyArray:

@@ -14,9 +14,7 @@ from __future__ import annotations
 import functools
 import operator
 import pickle
-import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -178,9 +176,8 @@ class SparkParts:
     def collect(self, function: Callable[[int, int, Part], T]) -> list[T]:
         """Return the sum in each partition, in their order."""
         mapped = self.df.mapInArrow(_mapper(function, self.columns), "value binary")
-        with _one_sentence():
-            found = dict(pickle.loads(row[0]) for row in mapped.collect())
-        return [found[number] for number in sorted(found)]
+        found = dict(pickle.loads(row[0]) for row in mapped.collect())
+        return [_or_raised(found[number]) for number in sorted(found)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,11 +226,15 @@ def _mapper(
     function: Callable[[int, int, Part], Any], columns: Columns
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        number, before, total = _partition_number(), 0, None
-        for batch in batches:
-            part = columns.part(batch, number)
-            total = _add(total, function(number, before, part))
-            before += len(part) if part.weight is None else int((part.weight > 0).sum())
+        number, before = _partition_number(), 0
+        total: Any = None
+        for batch in batches:  # to their end, whatever is wrong: Spark waits for that
+            try:
+                part = columns.part(batch, number)
+                total = _add(total, function(number, before, part))
+                before += len(part) if part.weight is None else int((part.weight > 0).sum())
+            except ValueError as error:
+                total = _add(total, error)
         if total is None:  # an empty partition, but of how many rows may be asked
             total = function(number, 0, columns.part(_empty(columns), number))
         yield _packed(number, total)
@@ -257,12 +258,23 @@ def _numberer(starts: list[int]) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 def _tree(df: Any, run: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:
     partials = df.mapInArrow(run, "value binary").rdd.map(_unpacked)
-    with _one_sentence():
-        return partials.treeReduce(_add, depth=2)
+    return _or_raised(partials.treeReduce(_add, depth=2))
 
 
 def _add(a: Any, b: Any) -> Any:
-    return b if a is None else a if b is None else a + b
+    if a is None or isinstance(b, ValueError):
+        return b
+    return a if b is None or isinstance(a, ValueError) else a + b
+
+
+def _or_raised(value: Any) -> Any:
+    """Return what was summed; raise what is wrong with the rows.
+
+    An executor hands this over instead of raising it: the rows would not be right in another try.
+    """
+    if isinstance(value, ValueError):
+        raise value
+    return value
 
 
 def _packed(number: int, value: Any) -> Any:
@@ -312,15 +324,3 @@ def _as_array(df: Any, name: str, kind: str) -> tuple[Any, int]:
     if first is None:
         raise ValueError("There are no rows (0 samples).")
     return df, int(first[0])
-
-
-@contextmanager
-def _one_sentence() -> Iterator[None]:
-    """Raise what was wrong with the rows, without the stack traces of Java and Python around it."""
-    try:
-        yield
-    except Exception as error:
-        told = re.findall(r"^(?:\w+\.)*ValueError: (.*)$", str(error), flags=re.MULTILINE)
-        if not told:
-            raise
-        raise ValueError(told[0]) from None

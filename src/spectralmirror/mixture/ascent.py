@@ -64,12 +64,19 @@ def climb(
     """
     k, theta = len(start), start.packed()
     scaled = None if inverse is None else _by_inverse(inverse)
-    scaled = _by_coupling(likelihood, start) if scaled is None else scaled
+    size = 1.0
+    first = likelihood.evaluate(start)
+    if scaled is None:
+        scaled = _by_coupling(likelihood, start)
+    else:  # the first step of SciPy has length 1: let that be the length of a Newton step
+        size = max(float(np.linalg.norm(scaled(first[1], True))), 1.0)
 
     def objective(phi: Vector) -> tuple[float, Vector]:
-        parameters = Parameters.unpacked(theta + scaled(phi, False), k)
-        value, gradient = likelihood.evaluate(parameters)
-        return -value, -scaled(gradient, True)
+        value, gradient = first
+        if phi.any():
+            parameters = Parameters.unpacked(theta + scaled(size * phi, False), k)
+            value, gradient = likelihood.evaluate(parameters)
+        return -value, -size * scaled(gradient, True)
 
     values: list[float] = []
 
@@ -92,7 +99,7 @@ def climb(
             "maxcor": MEMORY,
         },
     )
-    parameters = Parameters.unpacked(theta + scaled(found.x, False), k)
+    parameters = Parameters.unpacked(theta + scaled(size * found.x, False), k)
     # status 2 is a line search that can gain no more in double precision
     return Ascent(parameters, -float(found.fun), found.nit, found.nfev + 1, found.status != 1)
 

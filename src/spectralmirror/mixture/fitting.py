@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 import numpy as np
 
 from spectralmirror.arrays import Matrix
 from spectralmirror.engines import collect
+from spectralmirror.look import SAMPLE_BYTES
 from spectralmirror.mixture.ascent import Ascent, Climber
 from spectralmirror.mixture.inference import MOST_PARAMETERS, Information, information, polish
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
@@ -43,6 +44,8 @@ CERTAIN = 0.9
 LEAST_SHARE = 0.5
 #: How often the last climb is taken up again where it did not end at a proper maximum.
 MOST_CLIMBS = 5
+#: Samples grow by this factor on the way to all rows.
+GROWN = 4
 #: So many of the best maxima inside the subspace are refined on the rows where starts compete.
 N_REFINED = 2
 
@@ -142,11 +145,13 @@ def fit(task: Task) -> Fit:
     if task.subspace is not None and not task.refine:
         target = _inside(target, task.subspace)
         found = _race(task, _sample(task, target), None)
+        best = found[0].ascent
     else:
-        sample = _sample(task, target)
+        large = _large_sample(task, target)
+        sample = _sample(task, large)
         found = _race(task, sample, task.subspace)
-        inverse = _inverse_information(task, sample, found[0].ascent)
-    best, known, tol = found[0].ascent, None, task.tol
+        best, inverse = _grown(task, found[0].ascent, [sample, *_between(task, sample, large)])
+    known, tol = None, task.tol
     for _ in range(MOST_CLIMBS):
         climbed = task.climber(
             target, best.parameters, tol=tol, max_iter=task.max_iter, inverse=inverse
@@ -170,15 +175,45 @@ def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
     return likelihood.on(likelihood.rowset.drawn(n_rows, n_groups, task.seed))
 
 
-def _inverse_information(task: Task, sample: Likelihood, ascent: Ascent) -> Matrix | None:
-    """Return the inverse information about theta that a sample gives of all rows."""
-    if sample.rowset.n_present == task.likelihood.rowset.n_present or isinstance(
-        task.init, Parameters
-    ):
-        return None
-    found = information(sample, ascent.parameters, task.seed)
-    share = sample.rowset.total_weight / task.likelihood.rowset.total_weight
-    return None if found is None else found.inverse * share
+def _large_sample(task: Task, likelihood: Likelihood) -> Likelihood:
+    """Return the likelihood of as many rows as may be held in memory, if not all of them."""
+    rowset = likelihood.rowset
+    n_rows = SAMPLE_BYTES // 2 // (rowset.rows.n_features * rowset.rows.dtype.itemsize)
+    return likelihood.on(rowset.drawn(n_rows, GROUPS_A_COMPONENT * task.k, task.seed))
+
+
+def _between(task: Task, sample: Likelihood, large: Likelihood) -> list[Likelihood]:
+    """Return samples each a few times larger than the one before, up to all rows."""
+    sizes, n, n_groups = [], sample.rowset.n_present, GROUPS_A_COMPONENT * task.k
+    while GROWN * n < large.rowset.n_present:
+        n *= GROWN
+        sizes.append(n)
+    parts = [large.on(large.rowset.sample(n, n_groups, task.seed)) for n in sizes]
+    known, found = sample.rowset.n_present, []
+    for one in (*parts, large, task.likelihood):
+        if one.rowset.n_present > known:
+            found.append(one)
+            known = one.rowset.n_present
+    return found
+
+
+def _grown(task: Task, ascent: Ascent, samples: list[Likelihood]) -> tuple[Ascent, Matrix | None]:
+    """Follow the maximum from sample to sample; return the inverse information for the last.
+
+    From few rows to many the maximum moves far, over ground that is not round: most of the way is
+    gone on samples, and little is left for all rows, in passes over which a step costs most.
+    """
+    inverse: Matrix | None = None
+    for sample, larger in pairwise(samples):
+        if isinstance(task.init, Parameters):
+            break
+        if sample is not samples[0]:
+            options = {"tol": FINE, "max_iter": task.max_iter, "inverse": inverse}
+            ascent = task.climber(sample, ascent.parameters, **options)
+        found = information(sample, ascent.parameters, task.seed)
+        share = sample.rowset.total_weight / larger.rowset.total_weight
+        inverse = None if found is None else found.inverse * share
+    return ascent, inverse
 
 
 def _race(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Found]:
