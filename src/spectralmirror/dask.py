@@ -127,7 +127,9 @@ def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
         return _cut(np.asarray(values), X, name)
     if not hasattr(values, "columns") and hasattr(values, "chunks") and hasattr(X, "chunks"):
         known = not np.isnan([*values.chunks[0], *X.chunks[0]]).any()
-        if known and len(values) == len(X) and values.chunks[0] != X.chunks[0]:
+        if known and len(values) != len(X):
+            raise ValueError(f"X has {len(X)} rows but {name} has {len(values)} values.")
+        if known and values.chunks[0] != X.chunks[0]:
             values = values.rechunk({0: X.chunks[0]})
     found = list(np.ravel(values.to_delayed()))
     if len(found) != n_parts:

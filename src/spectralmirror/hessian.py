@@ -84,10 +84,11 @@ class PrincipalHessianDirections(SubspaceTransformer):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The features.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a source
+            The features: an array, a DataFrame, a dask collection; or rows that know their own
+            labels and weights (:func:`spectralmirror.scan`, `spectralmirror.spark.scan`).
         y : array-like of shape (n_samples,)
-            Labels of two classes, of any kind.
+            Labels of two classes, of any kind; None with a source.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts.
 

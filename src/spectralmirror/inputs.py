@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from spectralmirror.rowset import Rowset
 from spectralmirror.validation import check_group_keys, check_rows
 
-__all__ = ["is_dask", "rowset_of"]
+__all__ = ["count_scans", "is_dask", "on_parts", "rowset_of"]
 
 
 def is_dask(value: Any) -> bool:
@@ -55,3 +56,46 @@ def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> N
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
+
+
+def on_parts(
+    width: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda _: np.float64
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a method that takes rows take dask collections too, lazily, a partition at a time.
+
+    `width` is the number of columns that it returns (None for a value a row), and `dtype` their
+    type, as functions of the estimator.
+    """
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def wrapper(self: Any, X: Any, *columns: Any, **options: Any) -> Any:
+            if hasattr(X, "rowset"):
+                name = method.__name__
+                raise ValueError(
+                    f"{name} returns its values in memory: source.map_to('out.parquet', "
+                    f"model.{name}) writes those of a scan to a file."
+                )
+            if not is_dask(X):
+                return method(self, X, *columns, **options)
+            from spectralmirror.dask import lazily
+
+            if options.pop("y", None) is not None or options.get("groups") is not None:
+                raise ValueError(
+                    f"{method.__name__} takes dask collections as (X, y), without groups: rows of "
+                    "a group may be in different partitions."
+                )
+            bound = partial(method, self, **options)
+            return lazily(bound, X, *columns, width=width(self), dtype=dtype(self))
+
+        return wrapper
+
+    return decorate
+
+
+def count_scans(estimator: Any, rowset: Any) -> None:
+    """Say how often rows were read that are not in memory."""
+    if isinstance(rowset, Rowset):
+        vars(estimator).pop("n_scans_", None)
+    else:
+        estimator.n_scans_ = rowset.rows.passes.total()

@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.algorithm1 import algorithm1
-from spectralmirror.blocks import Source
+from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import small_matrices
+from spectralmirror.inputs import count_scans
 from spectralmirror.moments import FeatureMoments
 from spectralmirror.problem import KnownFeatures, Request
 from spectralmirror.stacked import stacked_mirror
@@ -124,6 +125,8 @@ class SpectralMirror(SubspaceTransformer):
         principal angles; optimistic where `separation_` is close to 1. NaN for ``method="paper"``.
     mean_ : ndarray of shape (n_features,)
         Mean of the features that was used.
+    n_scans_ : int
+        How often the rows were read in all, where they are not in memory.
     classes_ : ndarray of shape (2,)
         The labels that stand for -1 and +1.
     n_features_in_ : int
@@ -197,10 +200,11 @@ class SpectralMirror(SubspaceTransformer):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The features.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a source
+            The features: an array, a DataFrame, a dask collection; or rows that know their own
+            labels, groups and weights (:func:`spectralmirror.scan`, `spectralmirror.spark.scan`).
         y : array-like of shape (n_samples,)
-            Labels of two classes, of any kind.
+            Labels of two classes, of any kind; None with a source.
         groups : array-like of shape (n_samples,), default=None
             Which rows are known to share their hidden classifier: the same value for all of
             them. Groups of one row each change nothing, and groups serve where at least half of
@@ -225,7 +229,8 @@ class SpectralMirror(SubspaceTransformer):
                 None if self.n_components == "auto" else int(self.n_components),
                 self.include_mirror_direction,
                 self.false_positive_rate,
-                self.method == "paper" and self._use_lanczos(known, d),
+                self.method == "paper"
+                and self._use_lanczos(known, d, in_memory=isinstance(rows, Rows)),
                 self.tol,
                 self.elliptical,
                 check_random_state(self.random_state),
@@ -243,6 +248,7 @@ class SpectralMirror(SubspaceTransformer):
         self.n_outliers_ = outcome.n_outliers
         self.separation_, self.error_estimate_ = outcome.separation, outcome.error
         self.mean_ = outcome.mean
+        count_scans(self, rowset)
         return self
 
     def _known_features(self, rows: Source) -> KnownFeatures:
@@ -282,11 +288,16 @@ class SpectralMirror(SubspaceTransformer):
         if names is not None and columns is not None and list(columns) != list(names):
             raise ValueError("covariance must have the columns of X, in the same order.")
 
-    def _use_lanczos(self, known: KnownFeatures, d: int) -> bool:
+    def _use_lanczos(self, known: KnownFeatures, d: int, *, in_memory: bool) -> bool:
         if self.eigen_solver == "auto":
-            return known.whitening is not None and d >= LANCZOS_FROM
+            return in_memory and known.whitening is not None and d >= LANCZOS_FROM
         if self.eigen_solver == "dense":
             return False
+        if not in_memory:
+            raise ValueError(
+                "eigen_solver='lanczos' passes over the rows twenty times or more, and needs them "
+                "in memory: use eigen_solver='dense'."
+            )
         if known.whitening is None:
             raise ValueError(
                 "eigen_solver='lanczos' needs mean and covariance, or moments: without them the "

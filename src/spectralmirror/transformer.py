@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectralmirror.arrays import Matrix
 from spectralmirror.blocks import Source
-from spectralmirror.inputs import rowset_of
+from spectralmirror.inputs import on_parts, rowset_of
 from spectralmirror.validation import FLOATS
 
 __all__ = ["SubspaceTransformer", "orthonormal_rows", "require_rows"]
@@ -23,6 +23,7 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     components_: Matrix
 
+    @on_parts(lambda self: len(self.components_))
     def transform(self, X: Any) -> NDArray[Any]:
         """Project the rows onto the subspace.
 

@@ -44,7 +44,7 @@ class Ascent:
     converged: bool
 
 
-#: climb(likelihood, start, tol=, max_iter=, inverse=None)
+#: climb(likelihood, start, tol=, max_iter=, inverse=None, max_passes=None)
 Climber = Callable[..., Ascent]
 
 
@@ -55,8 +55,9 @@ def climb(
     tol: float,
     max_iter: int,
     inverse: Matrix | None = None,
+    max_passes: int | None = None,
 ) -> Ascent:
-    """Maximise L by L-BFGS, until a step gains less than `tol`.
+    """Maximise L by L-BFGS, until a step gains less than `tol`, or rows were read too often.
 
     theta = theta_0 + R phi, so that the Hessian with respect to phi is close to the identity: with
     R R' = J^-1 (x) I for the profiles (:func:`coupling`) and 1 / n p_l for the logits, or the
@@ -93,7 +94,7 @@ def climb(
         callback=stop,  # the tolerance of SciPy is relative to the value
         options={
             "maxiter": max_iter,
-            "maxfun": 3 * max_iter,
+            "maxfun": max_passes or 3 * max_iter,
             "ftol": 0.0,
             "gtol": 0.0,
             "maxcor": MEMORY,

@@ -79,6 +79,7 @@ def em(
     tol: float,
     max_iter: int,
     inverse: Matrix | None = None,
+    max_passes: int | None = None,
 ) -> Ascent:
     """Repeat :func:`em_step` until it gains less than `tol`; it needs no inverse information."""
     parameters, value, n_passes = start, -np.inf, 0
@@ -88,7 +89,9 @@ def em(
         if reached - value < tol:
             return Ascent(parameters, reached, n_iter, n_passes, converged=True)
         parameters, value = following, reached
-    return Ascent(parameters, likelihood.evaluate(parameters)[0], max_iter, n_passes + 1, False)
+        if n_passes >= (max_passes or np.inf):
+            break
+    return Ascent(parameters, likelihood.evaluate(parameters)[0], n_iter + 1, n_passes + 1, False)
 
 
 def em_step(likelihood: Likelihood, old: Parameters) -> tuple[Parameters, float, int]:

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.engines import one_blas_thread
-from spectralmirror.inputs import rowset_of
+from spectralmirror.inputs import count_scans, rowset_of
 from spectralmirror.kernels import far_origin
 from spectralmirror.mixture.ascent import climb
 from spectralmirror.mixture.coordinates import Coordinates
@@ -136,7 +136,10 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     status_ : str
         What happened, and what to do about it.
     n_iter_, n_passes_ : int
-        Steps of the last climb, and its passes over the rows.
+        Steps of the last climb, and its passes over the rows; at most 100 of these, and a few for
+        Newton steps, where rows are not in memory.
+    n_scans_ : int
+        How often the rows were read in all, where they are not in memory.
     starts_ : list of Start
         Every start (kind, objective, n_iter), best first; objectives of the rows, and in the
         space, in which starts competed.
@@ -229,10 +232,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The features.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a source
+            The features: an array, a DataFrame, a dask collection; or rows that know their own
+            labels, groups and weights (:func:`spectralmirror.scan`, `spectralmirror.spark.scan`).
         y : array-like of shape (n_samples,)
-            Labels of two classes, of any kind.
+            Labels of two classes, of any kind; None with a source.
         groups : array-like of shape (n_samples,), default=None
             Which rows are known to share their hidden classifier: the same value for all of them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -259,6 +263,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             self._set_attributes(found, report, features)
             self._set_errors(found, given, proper=features.proper)
         self.classes_, self.bic_path_ = classes, path
+        count_scans(self, rowset)
         problems = self._problems(found, features, given)
         agreed = f"{self.n_agreed_} of {len(self.starts_)} starts reached the best maximum."
         if self.n_agreed_ == 1 and len(self.starts_) >= MANY_STARTS:

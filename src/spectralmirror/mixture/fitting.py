@@ -44,6 +44,8 @@ CERTAIN = 0.9
 LEAST_SHARE = 0.5
 #: How often the last climb is taken up again where it did not end at a proper maximum.
 MOST_CLIMBS = 5
+#: A climb passes at most so often over rows that are not in memory.
+MOST_PASSES = 100
 #: Samples grow by this factor on the way to all rows.
 GROWN = 4
 #: So many of the best maxima inside the subspace are refined on the rows where starts compete.
@@ -103,6 +105,11 @@ class Task:
     climber: Climber
     rng: np.random.RandomState
 
+    @property
+    def max_passes(self) -> int | None:
+        """The most passes of a climb over all rows; None for rows in memory."""
+        return None if isinstance(self.likelihood.rowset, Rowset) else MOST_PASSES
+
     @cached_property
     def seed(self) -> int:
         """The seed of the samples, in which a smaller one is part of every larger one."""
@@ -141,27 +148,24 @@ class Fit:
 
 def fit(task: Task) -> Fit:
     """Fit a mixture of k components."""
-    target, inverse = task.likelihood, None
-    if task.subspace is not None and not task.refine:
-        target = _inside(target, task.subspace)
-        found = _race(task, _sample(task, target), None)
-        best = found[0].ascent
-    else:
-        large = _large_sample(task, target)
-        sample = _sample(task, large)
-        found = _race(task, sample, task.subspace)
-        best, inverse = _grown(task, found[0].ascent, [sample, *_between(task, sample, large)])
+    target, space = task.likelihood, task.subspace
+    if space is not None and not task.refine:
+        target, space = _inside(target, space), None
+    large = _large_sample(task, target)
+    sample = _sample(task, large)
+    found = _race(task, sample, space)
+    samples = [sample, *_between(task, sample, large, target)]
+    best, inverse = _grown(task, found[0].ascent, samples)
     known, tol = None, task.tol
     for _ in range(MOST_CLIMBS):
-        climbed = task.climber(
-            target, best.parameters, tol=tol, max_iter=task.max_iter, inverse=inverse
-        )
+        options = {"tol": tol, "max_iter": task.max_iter, "max_passes": task.max_passes}
+        climbed = task.climber(target, best.parameters, inverse=inverse, **options)
         climbed = _without_dead(task, target, climbed)
         best, known = polish(target, _heaviest_first(climbed), task.seed)
         if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
             best = _heaviest_first(best)
             known = None if known is None else information(target, best.parameters, task.seed)
-        if best.converged or not climbed.converged:
+        if best.converged or not climbed.converged or task.max_passes is not None:
             break
         inverse, tol = None, tol / 10  # a long ridge, or a saddle: climb on, with more care
     starts, n_dropped = [one.start for one in found], task.k - len(best.parameters)
@@ -182,7 +186,9 @@ def _large_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     return likelihood.on(rowset.drawn(n_rows, GROUPS_A_COMPONENT * task.k, task.seed))
 
 
-def _between(task: Task, sample: Likelihood, large: Likelihood) -> list[Likelihood]:
+def _between(
+    task: Task, sample: Likelihood, large: Likelihood, target: Likelihood
+) -> list[Likelihood]:
     """Return samples each a few times larger than the one before, up to all rows."""
     sizes, n, n_groups = [], sample.rowset.n_present, GROUPS_A_COMPONENT * task.k
     while GROWN * n < large.rowset.n_present:
@@ -190,7 +196,7 @@ def _between(task: Task, sample: Likelihood, large: Likelihood) -> list[Likeliho
         sizes.append(n)
     parts = [large.on(large.rowset.sample(n, n_groups, task.seed)) for n in sizes]
     known, found = sample.rowset.n_present, []
-    for one in (*parts, large, task.likelihood):
+    for one in (*parts, large, target):
         if one.rowset.n_present > known:
             found.append(one)
             known = one.rowset.n_present
@@ -331,5 +337,9 @@ def _without_dead(task: Task, likelihood: Likelihood, ascent: Ascent) -> Ascent:
         if len(alive) in (0, len(ascent.parameters)):
             return ascent
         ascent = task.climber(
-            likelihood, ascent.parameters[alive], tol=task.tol, max_iter=task.max_iter
+            likelihood,
+            ascent.parameters[alive],
+            tol=task.tol,
+            max_iter=task.max_iter,
+            max_passes=task.max_passes,
         )

@@ -14,6 +14,7 @@ from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import Rows
 from spectralmirror.datasets import require_count
 from spectralmirror.engines import collect
+from spectralmirror.inputs import on_parts
 from spectralmirror.kernels import far_origin, shifted
 from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.report import Criteria
@@ -39,6 +40,7 @@ class MixturePrediction:
     _feature_root: Matrix
     response: str
 
+    @on_parts(lambda _: 2)
     def predict_proba(self, X: Any, component_weights: ArrayLike | None = None) -> Matrix:
         """Return P(y | x) = sum_l p_l f(<u_l, x> + b_l) for both labels.
 
@@ -58,6 +60,7 @@ class MixturePrediction:
         t = self._scores(X)
         return self._proba(t, self._component_weights(component_weights, len(t)))
 
+    @on_parts(lambda _: None)
     def decision_function(self, X: Any, component_weights: ArrayLike | None = None) -> Vector:
         """Return E[y | x] in [-1, 1], the labels counting as -1 and +1.
 
@@ -76,6 +79,7 @@ class MixturePrediction:
         probability = self.predict_proba(X, component_weights)
         return np.asarray(probability[:, 1] - probability[:, 0])
 
+    @on_parts(lambda _: None, lambda self: self.classes_.dtype)
     def predict(self, X: Any, component_weights: ArrayLike | None = None) -> NDArray[Any]:
         """Return the more likely label.
 
@@ -94,6 +98,7 @@ class MixturePrediction:
         positive = self.decision_function(X, component_weights) > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
+    @on_parts(lambda self: self.n_components_)
     def component_proba(self, X: Any, y: Any, groups: Any = None) -> Matrix:
         """Return the probability that each classifier made the label of each row.
 
@@ -115,6 +120,7 @@ class MixturePrediction:
         joint -= logsumexp(joint, axis=1, keepdims=True)
         return np.exp(joint if numbers is None else joint[numbers])
 
+    @on_parts(lambda _: None, lambda _: np.intp)
     def predict_component(self, X: Any, y: Any, groups: Any = None) -> NDArray[np.intp]:
         """Return the classifier that most likely made the label of each row.
 
@@ -134,6 +140,7 @@ class MixturePrediction:
         """
         return np.asarray(self.component_proba(X, y, groups).argmax(axis=1))
 
+    @on_parts(lambda _: None)
     def score_samples(self, X: Any, y: Any, groups: Any = None) -> Vector:
         """Return log P(y | x) of every row, or of every group.
 
