@@ -6,11 +6,13 @@ sees the bundles as one rowset.
 
 from __future__ import annotations
 
+import shutil
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -219,7 +221,9 @@ class Spilled:
     """
 
     def __init__(self, rows: Streamed):
-        self._folder = TemporaryDirectory(prefix="spectralmirror-")
+        self._folder = Path(mkdtemp(prefix="spectralmirror-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._passes = rows.passes
         self._like: Keyed | None = None
         row_bytes = rows.n_features * rows.dtype.itemsize
         n_buckets = -(-rows.n_present * row_bytes // BUCKET_BYTES)
@@ -231,12 +235,13 @@ class Spilled:
 
     def rowsets(self) -> Iterator[Rowset]:
         """Yield one bundle after the other."""
+        self._passes["rows"] += 1
         for b in range(self.n_buckets):
             if self._path(b, "keys").exists():
                 yield self._read(b).rowset
 
     def _path(self, b: int, name: str) -> Path:
-        return Path(self._folder.name) / f"{b}-{name}"
+        return self._folder / f"{b}-{name}"
 
     def _append(self, b: int, keyed: Keyed) -> None:
         self._like = keyed[:0]

@@ -417,7 +417,8 @@ class _Assembly:
         count = int(min(batch.table.num_rows - start, self.n_rows - self.length))
         rows = batch.table.slice(start, count)
         self.columns_of(rows, self.X[self.length : self.length + count])
-        for name in (self.columns.label, self.columns.weight, self.columns.groups, *self.keep):
+        others = (self.columns.label, self.columns.weight, self.columns.groups, *self.keep)
+        for name in dict.fromkeys(others):
             if name is not None:
                 self.pieces.setdefault(name, []).append(rows.column(name))
         self.places.append((batch.name, batch.first_row + start, batch.first_row + start + count))

@@ -61,12 +61,19 @@ def column_values(column: Any) -> NDArray[Any]:
     """Return an Arrow column as an array; NaN or None where a value is missing."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    elif pa.types.is_decimal(kind):
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        return np.concatenate([_decoded(chunk) for chunk in chunks] or [np.empty(0, object)])
+    if pa.types.is_decimal(kind):
         column = column.cast(pa.float64())
     if isinstance(column, pa.ChunkedArray):
         return np.asarray(column.to_numpy())
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _decoded(column: Any) -> NDArray[Any]:
+    """Return a column of categories as their values, None where one is missing."""
+    values = np.append(column.dictionary.to_numpy(zero_copy_only=False).astype(object), None)
+    return np.asarray(values[column.indices.fill_null(len(values) - 1).to_numpy()])
 
 
 def fill(X: NDArray[Any], columns: Sequence[Any]) -> None:
