@@ -510,7 +510,7 @@ def test_a_file_with_other_columns_or_types(rows, tmp_path):
         (frame[2000:].with_columns(y=pl.lit(1)), f"Column 'y' holds int32 in {other}"),
     ]:
         part.write_parquet(other)
-        with pytest.raises(ValueError, match="2.parquet") as error:
+        with pytest.raises(ValueError, match=r"2\.parquet") as error:
             scanned(tmp_path)
         assert told in str(error.value)
         assert "\n" not in str(error.value)
@@ -528,7 +528,7 @@ def vanishing(rows, folder, act):
 
 def test_a_file_that_vanishes_between_passes(rows, tmp_path):
     source = vanishing(rows, tmp_path, lambda path: path.unlink())
-    with pytest.raises(FileNotFoundError, match="part-3.parquet is gone"):
+    with pytest.raises(FileNotFoundError, match=r"part-3\.parquet is gone"):
         reduce(source, LabelledMoments.of)
 
 

@@ -117,6 +117,10 @@ class Survey:
             classes[:MOST_LABELS], self.weights + other.weights, self.lengths + other.lengths
         )
 
+    def as_one_part(self) -> Survey:
+        """Return the survey of a part that came in pieces."""
+        return replace(self, lengths=(sum(self.lengths),))
+
     def check(self) -> None:
         """Raise where there is nothing to fit."""
         if not sum(self.lengths):

@@ -15,6 +15,7 @@ import functools
 import operator
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -108,8 +109,8 @@ class SparkSource:
         """Return the rows, and the names of the features where they have some."""
         columns = self.columns
         parts = SparkParts(self.df, columns)
-        found = parts.collect(_survey)
-        survey = functools.reduce(operator.add, found)
+        of_partitions = (survey.as_one_part() for survey in parts.collect(_survey))
+        survey = functools.reduce(operator.add, of_partitions)
         rows = Remote.of(parts, columns.n_features, columns.dtype, survey)
         names = None if columns.width is not None else list(columns.features)
         if columns.groups is None:
@@ -176,7 +177,8 @@ class SparkParts:
     def collect(self, function: Callable[[int, int, Part], T]) -> list[T]:
         """Return the sum in each partition, in their order."""
         mapped = self.df.mapInArrow(_mapper(function, self.columns), "value binary")
-        found = dict(pickle.loads(row[0]) for row in mapped.collect())
+        with _installed():
+            found = dict(pickle.loads(row[0]) for row in mapped.collect())
         return [_or_raised(found[number]) for number in sorted(found)]
 
 
@@ -258,7 +260,22 @@ def _numberer(starts: list[int]) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 def _tree(df: Any, run: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:
     partials = df.mapInArrow(run, "value binary").rdd.map(_unpacked)
-    return _or_raised(partials.treeReduce(_add, depth=2))
+    with _installed():
+        return _or_raised(partials.treeReduce(_add, depth=2))
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """Say it in one sentence where executors run another Python."""
+    try:
+        yield
+    except Exception as error:
+        if "No module named 'spectralmirror'" not in str(error):
+            raise
+        raise ModuleNotFoundError(
+            "Spark's executors cannot import spectralmirror: install it where they run, and let "
+            "the environment variable PYSPARK_PYTHON name the Python that has it."
+        ) from None
 
 
 def _add(a: Any, b: Any) -> Any:

@@ -72,7 +72,7 @@ def column_values(column: Any) -> NDArray[Any]:
 
 def _decoded(column: Any) -> NDArray[Any]:
     """Return a column of categories as their values, None where one is missing."""
-    values = np.append(column.dictionary.to_numpy(zero_copy_only=False).astype(object), None)
+    values = np.array([*column.dictionary.to_pylist(), None], dtype=object)
     return np.asarray(values[column.indices.fill_null(len(values) - 1).to_numpy()])
 
 
