@@ -1,11 +1,12 @@
 # Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
-# `make reproduce` the paper's figures and claims (QUICK=--quick for minutes instead of an hour).
+# `make scale` files, Dask and Spark (it makes 6 GB of files), `make reproduce` the paper's figures and
+# claims (QUICK=--quick for minutes instead of an hour).
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench accuracy reach reproduce clean
+.PHONY: demo test lint bench accuracy reach scale reproduce clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/demo.py
@@ -26,6 +27,9 @@ accuracy: .venv/.dev
 
 reach: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.mixture import main; main()'
+
+scale: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.scale import main; main()'
 
 reproduce: .venv/.dev
 	$(BIN)/spectralmirror reproduce all $(QUICK) --output output/reproduction

@@ -11,8 +11,10 @@ README = Path(__file__).parents[1] / "README.md"
 DOCS = README.parent / "docs"
 
 
-def test_examples_print_what_they_say():
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+@pytest.mark.parametrize("page", [README, DOCS / "scale.md"], ids=lambda page: page.name)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:dask")
+def test_examples_print_what_they_say(page):
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
     said = [
         line.split("#")[-1].strip()
         for block in blocks

@@ -135,18 +135,18 @@ class PartedRowset:
 
     def _chosen(self, share: float, seed: int) -> list[Keyed]:
         of = partial(_sampled, share=share, seed=seed)
-        if isinstance(self.rows, Remote):
+        if self.is_remote:
             self.rows.passes["rows"] += 1
             return self.bundles.map_reduce(of) or []
         return [one for rowset in self.bundles.rowsets() for one in of(rowset) or []]
 
-    def __getattr__(self, name: str) -> Any:
-        # only rows that are elsewhere sum themselves: see engines.reduce
-        if name == "reduce" and isinstance(self.rows, Remote):
-            return self._reduce
-        raise AttributeError(name)
+    @property
+    def is_remote(self) -> bool:
+        """Whether the rows sum themselves, where they are."""
+        return isinstance(self.rows, Remote)
 
-    def _reduce(self, statistic: Callable[[Block], T], factor: int = 1) -> T:
+    def reduce(self, statistic: Callable[[Block], T], factor: int = 1) -> T:
+        """Return the sum of a statistic over blocks of whole groups, of rows that are elsewhere."""
         if self.bundles is None:
             found: T = self.rows.reduce(partial(_of_block, statistic=statistic), factor)
             return found

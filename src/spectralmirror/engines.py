@@ -98,7 +98,7 @@ def reduce(source: Any, statistic: Callable[[Any], T], *, factor: int = 1) -> T:
     factor : int
         Blocks are so many times larger than usual, for statistics that are large themselves.
     """
-    if hasattr(source, "reduce"):
+    if getattr(source, "is_remote", False):
         found: T = source.reduce(statistic, factor)
         return found
     return functools.reduce(operator.add, _values(source.blocks(factor), statistic))

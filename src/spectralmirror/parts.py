@@ -347,6 +347,8 @@ class Streamed(Parted):
 class Remote(Parted):
     """Rows that are summed where they are, by other processes."""
 
+    is_remote = True
+
     def reduce(self, statistic: Callable[[Any], T], factor: int = 1) -> T:
         """Return the sum of a statistic over the blocks of all parts."""
         self.passes["rows"] += 1
