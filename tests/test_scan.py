@@ -394,10 +394,22 @@ def test_map_to_writes_what_the_methods_return(rows, tmp_path):
     assert not list((tmp_path / "out").glob(".unfinished*"))
 
 
+def test_map_to_wants_groups_together(rows, tmp_path):
+    X, y, groups, weight = rows
+    table(X, y, groups, weight).write_parquet(tmp_path / "mixed.parquet")
+    source, fitted = scanned(tmp_path / "mixed.parquet", groups="who"), mixture().fit(X, y)
+    with pytest.raises(ValueError, match="must follow each other"):
+        source.map_to(tmp_path / "out.parquet", fitted.component_proba)
+    assert not (tmp_path / "out.parquet").exists()
+
+
 def test_map_to_without_labels(rows, tmp_path):
     X, y, _, _ = rows
     pl.DataFrame(X, schema=NAMES).write_parquet(tmp_path / "new.parquet")
     fitted = mixture().fit(pl.DataFrame(X, schema=NAMES), y)
+    pl.DataFrame(X, schema=NAMES).with_columns(other=1).select(
+        *reversed(NAMES), "other"
+    ).write_parquet(tmp_path / "new.parquet")  # the model knows which columns it needs
     source = scan(tmp_path / "new.parquet")
     source.map_to(tmp_path / "out.parquet", fitted.predict)
     assert pl.read_parquet(tmp_path / "out.parquet")["predict"].to_list() == (

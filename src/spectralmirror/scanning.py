@@ -31,6 +31,9 @@ from spectralmirror.tables import (
 
 __all__ = ["Scan", "scan"]
 
+#: So many groups are remembered while it is seen whether their rows follow each other.
+MOST_GROUPS = 20_000_000
+
 
 def scan(
     source: Any,
@@ -153,8 +156,9 @@ class Scan:
             The Parquet file to write.
         method : callable
             Such as ``mirror.transform``, ``mixture.predict``, ``mixture.component_proba``: it is
-            given X, and y where it takes labels. With groups, rows of a group must follow each
-            other in the files.
+            given X, and y where it takes labels. A model that knows the names of its features is
+            given those columns, whatever else was scanned. With groups, rows of a group must
+            follow each other in the files.
         keep : list of str, default=()
             Columns to copy from the source, such as an identifier.
         """
@@ -164,15 +168,20 @@ class Scan:
                 f"{method.__name__} needs labels: name their column, scan(..., label=)."
             )
         grouped = "groups" in taken and self.parts.has_groups
+        model: Any = getattr(method, "__self__", None)
+        names = getattr(model, "feature_names_in_", None)
+        source = self
+        if names is not None and isinstance(self.parts, Columns):
+            source = replace(self, parts=self.parts.with_features(list(names)))
         path = Path(path)
         with written_whole(path) as unfinished:
             writer = None
             try:
-                for part, kept in self._whole_parts(grouped, keep):
+                for part, kept in source._whole_parts(grouped, keep):
                     arguments: dict[str, Any] = {"y": part.y} if "y" in taken else {}
                     if grouped:
                         arguments["groups"] = part.groups
-                    X = part.X if self.parts.names is None else _named(part.X, self.parts.names)
+                    X = part.X if names is None else _named(part.X, list(names))
                     values = np.asarray(method(X, **arguments))
                     table = pa.table({**kept, **_output_columns(method, values)})
                     writer = writer or pq.ParquetWriter(unfinished, table.schema)
@@ -192,15 +201,9 @@ class Scan:
         if not grouped:
             yield from read
             return
-        done, held = _Runs(), []
+        runs, held = _Runs(), []
         for part, kept in read:
-            done.seen(part)
-            if not done.hold:
-                raise ValueError(
-                    "Rows of a group must follow each other to be judged together: sort the files "
-                    "by their groups first, or scan them without groups."
-                )
-            held.append((part, kept))
+            held.append((runs.seen(part), kept))
             keys = keys_of(part)
             cut = int(np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))[-1])
             if cut or (len(held) > 1 and keys_of(held[-2][0])[-1] != keys[0]):
@@ -208,33 +211,44 @@ class Scan:
                 held = [_cut(held[-1], slice(cut, None))]
         if held:
             yield _joined(held)
+        if not runs.hold:
+            raise ValueError(
+                "Rows of a group must follow each other to be judged together: sort the files by "
+                "their groups first, or scan them without groups."
+            )
 
 
 class _Runs:
-    """Whether rows of a group follow each other, as far as groups were seen."""
+    """Whether rows of a group follow each other: whether no group begins twice.
+
+    Of more groups than may be remembered it is not known, and taken for untrue.
+    """
 
     def __init__(self) -> None:
-        self.hold = True
-        self._ended: set[int] = set()
-        self._last: int | None = None
+        self._begun: list[NDArray[np.uint64]] = []
+        self._n_begun = 0
+        self._last: np.uint64 | None = None
+        self._scattered = False
 
     def seen(self, part: Part) -> Part:
         """Look at the groups of the next part."""
-        if part.groups is None or not self.hold or not len(part):
+        if part.groups is None or self._scattered:
             return part
         keys = keys_of(part)
-        if not len(keys):
-            return part
-        runs = keys[np.append(True, keys[1:] != keys[:-1])].tolist()
-        for key in runs[1:] if runs[0] == self._last else runs:
-            if self._last is not None:
-                self._ended.add(self._last)
-            if key in self._ended:
-                self.hold = False
-                self._ended.clear()
-                return part
-            self._last = key
+        if len(keys):
+            begun = keys[np.append(keys[0] != self._last, keys[1:] != keys[:-1])]
+            self._last = keys[-1]
+            self._begun.append(begun)
+            self._n_begun += len(begun)
+            self._scattered = len(np.unique(begun)) < len(begun) or self._n_begun > MOST_GROUPS
         return part
+
+    @property
+    def hold(self) -> bool:
+        """Whether it is so for all parts that were seen."""
+        if self._scattered or not self._begun:
+            return not self._scattered
+        return len(np.unique(np.concatenate(self._begun))) == self._n_begun
 
 
 def _nothing() -> Survey:
@@ -348,6 +362,10 @@ class Columns:
                     )
         kinds = {str(reader.types[name]) for reader in readers for name in features}
         return cls(readers, features, label, groups, weight, common_dtype(kinds))
+
+    def with_features(self, features: list[str]) -> Columns:
+        """Return the same files with other features."""
+        return Columns.of(self.readers, self.label, features, self.groups, self.weight)
 
     @property
     def names(self) -> list[str]:
