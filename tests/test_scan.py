@@ -601,7 +601,7 @@ def test_bad_use(rows, tmp_path):
         (lambda: scan(path, label="y", features=["a", "text"]), "column 'text' of .* holds"),
         (lambda: scan(path, label="y", features=["a", "y"]), "cannot be a feature and something"),
         (lambda: scan(path, label="y", features=[]), "has no column of numbers"),
-        (lambda: scan(path, label="y", block_bytes=0), "block_bytes must be at least 1"),
+        (lambda: scan(path, label="y", block_bytes=0), "block_bytes must be a whole number"),
         (lambda: scan(tmp_path / "rows.xlsx", label="y"), "no file"),
         (lambda: scan(str(tmp_path / "*.csv"), label="y"), "no file"),
         (lambda: scan(3, label="y"), "yields .* itself"),

@@ -73,6 +73,11 @@ def block_rows(n_bytes: int, d: int, dtype: np.dtype[Any], at_least: int = 1) ->
     return max(min(n_bytes // (d * dtype.itemsize), MOST_ROWS), at_least)
 
 
+def _without_gaps(X: Features) -> Features:
+    gaps = isinstance(X, np.ndarray) and X.strides[1] == X.itemsize
+    return np.ascontiguousarray(X) if gaps else X
+
+
 @dataclass(frozen=True)
 class Rows:
     """Rows in memory: features (an array or a CSR matrix), labels and weights.
@@ -149,12 +154,13 @@ class Rows:
     def blocks(self, factor: int = 1) -> Iterator[Rows]:
         """Yield the rows in order, a block at a time; one block where there are none.
 
-        Blocks are views, but rows of weight 0 are absent from them, and not numbered.
+        Blocks are views, but rows of weight 0 are absent from them, and not numbered. Rows with
+        gaps between them, as in ``A[:, 1:]``, are copied: BLAS would take several times as long.
         """
         start = self.start
         for part in self._parts(factor * self.block_bytes, at_least=self.n_features):
             present = part.present()
-            yield replace(present, start=start)
+            yield replace(present, X=_without_gaps(present.X), start=start)
             start += len(present)
 
     def between(self, first: int, last: int) -> Rows:

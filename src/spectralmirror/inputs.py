@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.rowset import Rowset
 from spectralmirror.validation import check_group_keys, check_rows
@@ -43,6 +45,9 @@ def rowset_of(
             )
         rowset, names = dask_rowset(X, y, groups, sample_weight)
     else:
+        y, groups, sample_weight = (
+            value.compute() if is_dask(value) else value for value in (y, groups, sample_weight)
+        )
         rows, classes = check_rows(estimator, X, y, sample_weight)
         return Rowset.of(rows, check_group_keys(groups, len(rows))), classes
     _remember(estimator, rowset.rows.n_features, names)
@@ -80,13 +85,19 @@ def on_parts(
                 return method(self, X, *columns, **options)
             from spectralmirror.dask import lazily
 
-            if options.pop("y", None) is not None or options.get("groups") is not None:
+            check_is_fitted(self)
+            given = signature(method).bind(self, X, *columns, **options).arguments
+            if given.get("groups") is not None:
                 raise ValueError(
-                    f"{method.__name__} takes dask collections as (X, y), without groups: rows of "
-                    "a group may be in different partitions."
+                    f"{method.__name__} takes dask collections without groups: rows of a group may "
+                    "be in different partitions."
                 )
-            bound = partial(method, self, **options)
-            return lazily(bound, X, *columns, width=width(self), dtype=dtype(self))
+            if np.ndim(given.get("component_weights", 0)) > 1:
+                raise ValueError("component_weights must be one number for each component here.")
+            labels = [given["y"]] if "y" in given else []
+            others = {n: v for n, v in given.items() if n == "component_weights"}
+            bound = partial(method, self, **others)
+            return lazily(bound, X, *labels, width=width(self), dtype=dtype(self))
 
         return wrapper
 

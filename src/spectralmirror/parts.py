@@ -57,18 +57,36 @@ class Part:
         Labels of any kind.
     weight, groups : ndarray of shape (n,) or None
         Weights, and the values of groups.
-    place : str
-        Where the rows come from, for errors.
+    places : tuple
+        Where the rows come from, for errors: names, and the numbers of first and last row there.
     """
 
     X: Features
     y: NDArray[Any]
     weight: AnyArray | None = None
     groups: NDArray[Any] | None = None
-    place: str = ""
+    places: tuple[tuple[str, int, int], ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def place(self) -> str:
+        """Where the rows come from."""
+        if not self.places:
+            return ""
+        (first, start, _), (last, _, end) = self.places[0], self.places[-1]
+        if first != last:
+            return f"from row {start:,} of {first} to row {end:,} of {last}"
+        return f"{first}, rows {start:,} to {end:,}"
+
+    def where(self, i: int) -> str:
+        """Name one of the rows."""
+        for name, start, end in self.places:
+            if i <= end - start:
+                return f"{start + i:,} of {name}"
+            i -= end - start + 1
+        return f"{i:,}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,20 +110,19 @@ class Survey:
     @classmethod
     def of(cls, part: Part) -> Survey:
         """Look at labels and weights of one part."""
-        where = f" ({part.place})" if part.place else ""
         y = np.asarray(part.y)
         missing = np.flatnonzero([v is None for v in y] if y.dtype == object else y != y)
         if len(missing):
             raise ValueError(
-                f"Input y contains NaN (a missing label) in row {missing[0]}{where}: drop such "
-                "rows first."
+                f"Input y contains NaN (a missing label) in row {part.where(int(missing[0]))}: "
+                "drop such rows first."
             )
         n = len(y)
         if part.weight is None:
-            weights = WeightSums(n, n, n, 1.0 if n else np.inf, 1.0 if n else 0.0, False)
+            weights = WeightSums.ones(n)
         else:
             weight = np.asarray(part.weight, dtype=np.float64)
-            weights = WeightSums.of(weight, where)
+            weights = WeightSums.of(weight, part.where)
             y = y[weight > 0]
         return cls(unique_labels(y)[:MOST_LABELS], weights, (weights.n_present,))
 
@@ -153,8 +170,7 @@ class Encoding:
         """Return the rows that are present; `start` is the number of the first one."""
         weight = None
         if part.weight is not None:
-            weight = self.weights.scaled(np.asarray(part.weight, dtype=np.float64))
-            weight = weight.astype(self.dtype)
+            weight = self.weights.scaled(np.asarray(part.weight, np.float64), self.dtype)
         rows = Rows(
             part.X.astype(self.dtype, copy=False),
             signs(part.y, self.classes, self.dtype),
@@ -170,9 +186,16 @@ def keys_of(part: Part) -> NDArray[np.uint64]:
     values = np.asarray(part.groups)
     missing = [value is None for value in values] if values.dtype == object else values != values
     if np.any(missing):
-        where = f" ({part.place})" if part.place else ""
-        raise ValueError(f"groups has missing values{where}: give such rows a group of their own.")
-    found, numbers = np.unique(values, return_inverse=True)
+        raise ValueError(
+            f"groups has missing values, as in row {part.where(int(np.flatnonzero(missing)[0]))}: "
+            "give such rows a group of their own."
+        )
+    try:
+        found, numbers = np.unique(values, return_inverse=True)
+    except TypeError:
+        raise ValueError(
+            f"groups holds values that cannot be compared ({part.place}): use numbers or text."
+        ) from None
     keys = group_keys(found)[numbers]
     return keys if part.weight is None else keys[np.asarray(part.weight) > 0]
 
@@ -282,9 +305,8 @@ class Parted:
         known = self.survey.weights
         if self.n_present == known.n_present:
             return known
-        if known.least == known.largest == 1:
-            n = self.n_present
-            return WeightSums(n, n, n, 1.0, 1.0, False)
+        if known.least == known.unit == 1:
+            return WeightSums.ones(self.n_present)
         return replace(reduce(self, _weights_of), fractions=False)  # they are scaled already
 
     def between(self, first: int, last: int) -> Any:

@@ -7,7 +7,8 @@ row groups, as that of other readers does, and page checksums are verified where
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Mapping, Sequence
+import gzip
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +26,7 @@ __all__ = ["Batch", "Reader", "open_reader", "paths_of", "readers_of"]
 BUFFER = 1 << 16
 #: Bytes of text that are parsed at a time.
 CSV_BLOCK = 1 << 20
-KINDS = ".parquet, .arrow, .feather, .csv, .csv.gz or .npy"
+KINDS = ".parquet, .arrow, .feather, .csv or .csv.gz"
 
 
 @dataclass(frozen=True)
@@ -46,32 +47,45 @@ class Reader(Protocol):
     def types(self) -> Mapping[str, Any]:
         """The columns and their Arrow types."""
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
-        """Read some columns, at most so many rows at a time, or about a megabyte of text."""
+    def batches(
+        self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
+    ) -> Iterator[Batch]:
+        """Read some columns, at most so many rows at a time, or about a megabyte of text.
+
+        Columns of numbers are read as such even where a text file begins with whole numbers.
+        """
 
 
 def paths_of(source: Any) -> list[Path]:
     """Return the files of a path, a folder, a glob or a list of these."""
+    if source == "":
+        raise ValueError("scan was given an empty path.")
     if not isinstance(source, str | Path):
         return [path for one in source for path in paths_of(one)]
     path = Path(source)
     if path.is_dir():
-        found = sorted(one for one in path.rglob("*") if one.is_file() and _kind(one))
+        found = sorted(one for one in path.rglob("*") if one.is_file() and _is_shown(one, path))
         if not found:
             raise FileNotFoundError(f"{source} is a folder without a file that ends in {KINDS}.")
         return found
     if path.exists():
         return [path]
-    found = sorted(map(Path, glob.glob(str(source), recursive=True)))
+    found = sorted(one for one in map(Path, glob.glob(str(source), recursive=True)) if one.exists())
     if not found:
         raise FileNotFoundError(f"There is no file {str(source)!r}.")
     return [one for path in found for one in paths_of(path)]
 
 
+def _is_shown(path: Path, folder: Path) -> bool:
+    """Whether a file is of a kind that can be read, and neither hidden nor left by somebody."""
+    names = path.relative_to(folder).parts
+    return bool(_kind(path)) and not any(name.startswith((".", "_")) for name in names)
+
+
 def _kind(path: Path) -> str | None:
     name = path.name.lower()
-    for suffix in (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv", ".csv.gz", ".npy"):
-        if name.endswith(suffix) and not name.startswith((".", "_")):
+    for suffix in (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv", ".csv.gz"):
+        if name.endswith(suffix):
             return suffix
     return None
 
@@ -85,19 +99,37 @@ def open_reader(path: Path) -> Reader:
         return ArrowReader(path)
     if kind in (".csv", ".csv.gz"):
         return CsvReader(path)
-    raise ValueError(f"{path} is not of a kind that can be read: use {KINDS}.")
+    hint = ", or one .npy file by itself" if path.suffix == ".npy" else ""
+    raise ValueError(f"{path} is not of a kind that can be read: use {KINDS}{hint}.")
 
 
 def readers_of(source: Any) -> list[Reader]:
     """Return the readers of files, a polars frame, a pyarrow table or a dataset."""
-    module = type(source).__module__.split(".")[0]
-    if module == "polars":
+    name = f"{type(source).__module__.split('.')[0]}.{type(source).__name__}"
+    if name in ("polars.LazyFrame", "polars.DataFrame"):
         return [LazyReader(source.lazy())]
+    if name == "pandas.DataFrame":
+        source = pa.Table.from_pandas(source, preserve_index=False)
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         return [TableReader(source)]
-    if module == "pyarrow":
+    if name.startswith("pyarrow.") and name.endswith("Dataset"):
         return [DatasetReader(source)]
+    if not isinstance(source, str | Path | list | tuple):
+        raise ValueError(
+            f"scan cannot read {name}: pass paths, a polars or pandas frame, a pyarrow table or "
+            "dataset, an array, or something that yields tuples (X, y)."
+        )
     return [open_reader(path) for path in paths_of(source)]
+
+
+def _types(schema: Any, name: str) -> Mapping[str, Any]:
+    """Return the columns and their types; two of the same name cannot be told apart."""
+    for column in schema.names:
+        if schema.names.count(column) > 1:
+            raise ValueError(f"{name} has two columns named {column!r}: rename one of them.")
+    return dict(zip(schema.names, schema.types, strict=True))
 
 
 @contextmanager
@@ -111,6 +143,12 @@ def _told(path: Path, what: str) -> Iterator[None]:
         ) from None
     except (OSError, pa.ArrowException) as error:
         raise ValueError(f"{path} {what}: {_first_line(error)}") from None
+
+
+def _still_there(path: str, names: Sequence[str], columns: Sequence[str]) -> None:
+    for column in columns:
+        if column not in names:
+            raise ValueError(f"{path} has changed since it was scanned: {column!r} is gone.")
 
 
 def _first_line(error: Exception) -> str:
@@ -133,12 +171,15 @@ class ParquetReader:
         """The columns and their types."""
         with _told(self.path, "is no Parquet file that can be read"):
             schema = pq.read_schema(self.path)
-        return dict(zip(schema.names, schema.types, strict=True))
+        return _types(schema, self.name)
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
+    ) -> Iterator[Batch]:
         """Read some columns, so many rows at a time."""
         row = 0
         with _told(self.path, "cannot be read"), self._open() as file:
+            _still_there(self.name, file.schema_arrow.names, columns)
             batches = file.iter_batches(n_rows, columns=list(columns), use_threads=True)
             while True:
                 try:
@@ -187,15 +228,20 @@ class ArrowReader:
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
         with _told(self.path, "is no Arrow file that can be read"), self._open() as file:
-            return dict(zip(file.schema.names, file.schema.types, strict=True))
+            return _types(file.schema, self.name)
 
     def _open(self, columns: Sequence[int] | None = None) -> Any:
         options = pa.ipc.IpcReadOptions(included_fields=columns)
         return pa.ipc.open_file(pa.OSFile(str(self.path)), options=options)
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
+    ) -> Iterator[Batch]:
         """Read some columns, so many rows at a time."""
-        wanted, row = sorted(list(self.types).index(name) for name in columns), 0
+        with _told(self.path, "cannot be read"), self._open() as file:
+            names = file.schema.names
+        _still_there(self.name, names, columns)
+        wanted, row = sorted(names.index(name) for name in columns), 0
         what = "is damaged and cannot be read"
         with _told(self.path, what), self._open(wanted) as file:
             for i in range(file.num_record_batches):
@@ -220,25 +266,39 @@ class CsvReader:
     def types(self) -> Mapping[str, Any]:
         """The columns and their types, as far as the first megabyte tells."""
         with _told(self.path, "cannot be read"), self._open(None) as file:
-            return dict(zip(file.schema.names, file.schema.types, strict=True))
+            return _types(file.schema, self.name)
 
-    def _open(self, columns: Sequence[str] | None) -> Any:
-        options = pa.csv.ConvertOptions()
+    def _open(self, columns: Sequence[str] | None, numbers: Collection[str] = ()) -> Any:
+        options = pa.csv.ConvertOptions(strings_can_be_null=True)
         if columns is not None:
             options.include_columns = list(columns)
-            # whole numbers may be followed by others; nulls say nothing
-            numbers = {n: t for n, t in self.types.items() if n in columns}
+            # the first megabyte may have whole numbers only, or nothing at all
             options.column_types = {
-                n: pa.float64() if pa.types.is_integer(t) or pa.types.is_null(t) else t
-                for n, t in numbers.items()
+                name: pa.float64() if name in numbers and not pa.types.is_boolean(kind) else kind
+                for name, kind in self.types.items()
+                if name in columns
             }
-        read = pa.csv.ReadOptions(block_size=CSV_BLOCK, use_threads=False)
-        return pa.csv.open_csv(self.path, read_options=read, convert_options=options)
+        return pa.csv.open_csv(
+            self.path,
+            read_options=pa.csv.ReadOptions(block_size=CSV_BLOCK, use_threads=False),
+            parse_options=pa.csv.ParseOptions(delimiter=self._delimiter),
+            convert_options=options,
+        )
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+    @cached_property
+    def _delimiter(self) -> str:
+        """What separates the columns of the first line: a comma, or what is more frequent there."""
+        opened = gzip.open if self.path.name.lower().endswith(".gz") else open
+        with opened(self.path, "rb") as file:
+            line = file.readline(CSV_BLOCK)
+        return max(",;\t|", key=lambda mark: line.count(mark.encode()))
+
+    def batches(
+        self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
+    ) -> Iterator[Batch]:
         """Read some columns, about a megabyte of text at a time."""
         row = 0
-        with _told(self.path, "cannot be read"), self._open(columns) as file:
+        with _told(self.path, "cannot be read"), self._open(columns, numbers) as file:
             while True:
                 with _told(self.path, f"cannot be read from row {row:,} on"):
                     try:
@@ -259,15 +319,29 @@ class LazyReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
-        return dict(self.frame.collect_schema())
+        with _polars_told():
+            return dict(self.frame.collect_schema())
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
+    ) -> Iterator[Batch]:
         """Collect some columns, so many rows at a time."""
         row = 0
-        frame = self.frame.select(columns)
-        for part in frame.collect_batches(chunk_size=n_rows, maintain_order=True):
-            yield Batch(part.to_arrow(), self.name, row)
-            row += len(part)
+        with _polars_told():
+            frame = self.frame.select(columns)
+            for part in frame.collect_batches(chunk_size=n_rows, maintain_order=True):
+                yield Batch(part.to_arrow(), self.name, row)
+                row += len(part)
+
+
+@contextmanager
+def _polars_told() -> Iterator[None]:
+    from polars.exceptions import PolarsError
+
+    try:
+        yield
+    except PolarsError as error:
+        raise ValueError(f"the LazyFrame cannot be collected: {_first_line(error)}") from None
 
 
 @dataclass
@@ -280,9 +354,11 @@ class TableReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
-        return dict(zip(self.table.schema.names, self.table.schema.types, strict=True))
+        return _types(self.table.schema, self.name)
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
+    ) -> Iterator[Batch]:
         """Take some columns, so many rows at a time."""
         table = self.table.select(list(columns))
         for row in range(0, table.num_rows, n_rows):
@@ -299,9 +375,11 @@ class DatasetReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
-        return dict(zip(self.dataset.schema.names, self.dataset.schema.types, strict=True))
+        return _types(self.dataset.schema, self.name)
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
+    ) -> Iterator[Batch]:
         """Read some columns, at most so many rows at a time."""
         row = 0
         scanned = self.dataset.to_batches(

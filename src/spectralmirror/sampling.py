@@ -36,15 +36,20 @@ def chosen(numbers: NDArray[Any], share: float, seed: int) -> NDArray[np.bool_]:
 def group_keys(values: NDArray[Any]) -> NDArray[np.uint64]:
     """Return 64 bits for every value, which depend on nothing but the value.
 
-    Whole numbers are the same group whether they are stored as 3 or as 3.0.
+    Whole numbers are the same group whether they are stored as 3, as 3.0 or as an object.
     """
-    if values.dtype.kind == "f" and (values % 1 == 0).all() and (np.abs(values) < 2**62).all():
-        values = values.astype(np.int64)
     if values.dtype.kind in "iub":
         return hashed(values, seed=0)
-    digests = [blake2b(_bytes(value), digest_size=8).digest() for value in values.tolist()]
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+    if values.dtype.kind == "f":
+        whole = (values % 1 == 0) & (np.abs(values) < 2.0**63)
+        bits = hashed(values.astype(np.float64).view(np.uint64), seed=1)
+        return np.where(whole, hashed(np.where(whole, values, 0).astype(np.int64), seed=0), bits)
+    return np.array([_key(value) for value in values.tolist()], dtype=np.uint64)
 
 
-def _bytes(value: Any) -> bytes:
-    return value.encode() if isinstance(value, str) else repr(value).encode()
+def _key(value: Any) -> np.uint64:
+    if isinstance(value, bool | int | float):
+        return np.uint64(group_keys(np.array([value]))[0])
+    text = value if isinstance(value, str) else repr(value)
+    digest = blake2b(text.encode(), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))

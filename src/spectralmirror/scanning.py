@@ -6,7 +6,9 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from spectralmirror.tables import (
     check_columns,
     column_values,
     common_dtype,
+    family,
     fill,
     is_number,
     nearest,
@@ -31,6 +34,8 @@ from spectralmirror.tables import (
 
 __all__ = ["Scan", "scan"]
 
+#: Rows of which labels and groups are surveyed at a time.
+SURVEYED = 65_536
 #: So many groups are remembered while it is seen whether their rows follow each other.
 MOST_GROUPS = 20_000_000
 
@@ -52,16 +57,17 @@ def scan(
     Parameters
     ----------
     source : str, Path, list of these, LazyFrame, pyarrow dataset or table, ndarray or iterable
-        Files in Parquet, Arrow (Feather), CSV (``.csv.gz`` too) or NumPy's ``.npy`` format: a path,
-        a folder, a glob such as ``"part-*.parquet"``, or a list of them, read in the order of the
-        list, and of the names in a folder or glob. Or whatever yields tuples ``(X, y)``,
-        ``(X, y, groups)`` or ``(X, y, groups, sample_weight)`` every time it is iterated over,
-        or called: your own reader.
+        Files in Parquet, Arrow (Feather) or CSV format (``.csv.gz`` too): a path, a folder, a glob
+        such as ``"part-*.parquet"``, or a list of them, read in the order of the list, and of the
+        names in a folder or glob. One ``.npy`` file. A polars or pandas frame. Or your own reader:
+        whatever yields tuples ``(X, y)``, ``(X, y, groups)`` or ``(X, y, groups, sample_weight)``
+        every time it is iterated over, or called.
     label : str, default=None
         The column of labels; not needed to predict. For arrays and ``.npy`` an array of labels, or
         the path of one.
     features : list of str, default=None
-        The columns of features; all columns of numbers but label, groups and weight for None.
+        The columns of features; all columns of numbers but label, groups and weight for None. In
+        CSV files the first megabyte tells what is a number: name the columns to be sure.
     groups, sample_weight : str, default=None
         The columns of groups and of weights, or arrays as for the label. Rows of a group are
         brought together in temporary files where they do not follow each other already.
@@ -90,9 +96,11 @@ def scan(
     >>> pl.read_parquet(f"{folder}/plane.parquet").shape
     (20000, 2)
     """
-    if block_bytes < 1:
-        raise ValueError(f"block_bytes must be at least 1, got {block_bytes}.")
+    if not isinstance(block_bytes, Integral) or block_bytes < 1:
+        raise ValueError(f"block_bytes must be a whole number of at least 1, got {block_bytes!r}.")
     if _is_array(source):
+        if features is not None:
+            raise ValueError("features are columns with names, which arrays do not have.")
         return Scan(ArrayParts.of(source, label, groups, sample_weight), block_bytes)
     if _is_files(source):
         columns = Columns.of(readers_of(source), label, features, groups, sample_weight)
@@ -162,10 +170,12 @@ class Scan:
         keep : list of str, default=()
             Columns to copy from the source, such as an identifier.
         """
+        keep = [keep] if isinstance(keep, str) else list(keep or ())
         taken = inspect.signature(method).parameters
-        if "y" in taken and not self.parts.has_labels:
+        labelled = "y" in taken and self.parts.has_labels
+        if "y" in taken and taken["y"].default is inspect.Parameter.empty and not labelled:
             raise ValueError(
-                f"{method.__name__} needs labels: name their column, scan(..., label=)."
+                f"{_name_of(method)} needs labels: name their column, scan(..., label=)."
             )
         grouped = "groups" in taken and self.parts.has_groups
         model: Any = getattr(method, "__self__", None)
@@ -174,18 +184,26 @@ class Scan:
         if names is not None and isinstance(self.parts, Columns):
             source = replace(self, parts=self.parts.with_features(list(names)))
         path = Path(path)
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder: name the file to write.")
         with written_whole(path) as unfinished:
             writer = None
             try:
                 for part, kept in source._whole_parts(grouped, keep):
-                    arguments: dict[str, Any] = {"y": part.y} if "y" in taken else {}
+                    arguments: dict[str, Any] = {"y": part.y} if labelled else {}
                     if grouped:
                         arguments["groups"] = part.groups
-                    X = part.X if names is None else _named(part.X, list(names))
-                    values = np.asarray(method(X, **arguments))
-                    table = pa.table({**kept, **_output_columns(method, values)})
-                    writer = writer or pq.ParquetWriter(unfinished, table.schema)
-                    writer.write_table(table)
+                    with _placed(part):
+                        check_values(part, source.parts.names)
+                        X = part.X if names is None else _named(part.X, list(names))
+                        columns = _output_columns(method, np.asarray(method(X, **arguments)), part)
+                    for name in set(kept) & set(columns):
+                        raise ValueError(f"{name!r} cannot be kept: the result has that name.")
+                    table = pa.table({**kept, **columns})
+                    if writer is None:
+                        writer, schema = pq.ParquetWriter(unfinished, table.schema), table.schema
+                    with _placed(part):
+                        writer.write_table(table.cast(schema))
             finally:
                 if writer is not None:
                     writer.close()
@@ -199,10 +217,13 @@ class Scan:
         size = block_rows(4 * self.block_bytes, parts.n_features, parts.dtype)
         read = parts.read(size, parts.dtype, keep)
         if not grouped:
-            yield from read
+            yield from (one for one in read if len(one[0]))
             return
         runs, held = _Runs(), []
         for part, kept in read:
+            if not len(part):
+                continue
+            part = replace(part, weight=None)  # rows of weight 0 are judged like others
             held.append((runs.seen(part), kept))
             keys = keys_of(part)
             cut = int(np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))[-1])
@@ -251,6 +272,31 @@ class _Runs:
         return len(np.unique(np.concatenate(self._begun))) == self._n_begun
 
 
+@contextmanager
+def _placed(part: Part) -> Iterator[None]:
+    """Say in one line what went wrong with which rows."""
+    try:
+        yield
+    except ValueError as error:  # Arrow's are ValueErrors too
+        told = str(error).strip().splitlines()[0].rstrip(".:")
+        raise ValueError(f"{told} ({part.place})." if part.place else f"{told}.") from None
+
+
+def check_values(part: Part, names: Sequence[str] | None) -> None:
+    """Raise where a feature is missing or infinite."""
+    bad = ~np.isfinite(part.X)
+    if bad.any():
+        row, column = np.argwhere(bad)[0].tolist()
+        what = "NaN" if np.isnan(part.X[row, column]) else "infinity"
+        name = column if names is None else repr(names[column])
+        raise ValueError(f"Input X contains {what} in column {name}, row {part.where(row)}")
+
+
+def _name_of(method: Callable[..., Any]) -> str:
+    name: str = getattr(getattr(method, "func", method), "__name__", "value")
+    return name if name.isidentifier() else "value"
+
+
 def _nothing() -> Survey:
     return Survey.of(Part(np.empty((0, 0)), np.empty(0)))
 
@@ -286,9 +332,14 @@ def _named(X: NDArray[Any], names: list[str]) -> Any:
     return pl.from_numpy(X, schema=names, orient="row")
 
 
-def _output_columns(method: Callable[..., Any], values: NDArray[Any]) -> dict[str, Any]:
+def _output_columns(method: Callable[..., Any], values: NDArray[Any], part: Part) -> dict[str, Any]:
     """Name what a method returns: one column for one number a row, several otherwise."""
-    name: str = method.__name__
+    name = _name_of(method)
+    if values.ndim not in (1, 2) or len(values) != len(part):
+        raise ValueError(
+            f"{name} must return a value, or a line of them, for each of {len(part)} rows, but "
+            f"returned shape {values.shape}"
+        )
     model: Any = getattr(method, "__self__", None)
     if values.ndim == 1:
         return {name: pa.array(values)}
@@ -337,10 +388,14 @@ class Columns:
     ) -> Columns:
         """Look at the names and types of the columns in every file."""
         others = [name for name in (label, groups, weight) if name is not None]
-        first = readers[0].types
+        features = [features] if isinstance(features, str) else features
+        for name in (*others, *(features or ())):
+            if not isinstance(name, str):
+                raise ValueError(f"Columns are named by text, got {type(name).__name__}.")
+        first = {name: _known_type(readers, name) for name in readers[0].types}
         if features is None:
             features = [n for n, kind in first.items() if n not in others and is_number(kind)]
-        features = [features] if isinstance(features, str) else list(features)
+        features = list(features)
         if not features:
             raise ValueError(f"{readers[0].name} has no column of numbers besides {others}.")
         for name in (name for name in others if name in features):
@@ -353,9 +408,12 @@ class Columns:
                         f"{reader.name} has no column {name!r}{nearest(name, types)}"
                         + ("" if nearest(name, types) else ".")
                     )
-            check_columns({name: types[name] for name in features}, f" of {reader.name}")
+            numbers = features if weight is None else [*features, weight]
+            check_columns({name: types[name] for name in numbers}, f" of {reader.name}")
             for name in others:
-                if is_number(types[name]) != is_number(first[name]):
+                if not {family(types[name]), family(first[name])} & {"null"} and (
+                    family(types[name]) != family(first[name])
+                ):
                     raise ValueError(
                         f"Column {name!r} holds {types[name]} in {reader.name}, but {first[name]} "
                         f"in {readers[0].name}: files that are read together must agree."
@@ -389,8 +447,7 @@ class Columns:
 
     def survey(self) -> Iterator[Part]:
         """Yield everything but the features."""
-        size = 1 << 16
-        for part, _ in replace(self, features=[]).read(size, self.dtype, ()):
+        for part, _ in replace(self, features=[]).read(SURVEYED, self.dtype, ()):
             yield part
 
     def read(
@@ -404,8 +461,10 @@ class Columns:
                 if name not in reader.types:
                     raise ValueError(f"{reader.name} has no column {name!r} to keep.")
         part = _Assembly(self, n_rows, dtype, keep or ())
+        as_they_are = {self.label, self.groups, *(keep or ())}
+        numbers = [n for n in (*self.features, self.weight) if n and n not in as_they_are]
         for reader in self.readers:
-            for batch in reader.batches(columns, n_rows):
+            for batch in reader.batches(columns, n_rows, numbers):
                 start = 0
                 while start < batch.table.num_rows:
                     start += part.add(batch, start)
@@ -439,7 +498,10 @@ class _Assembly:
         for name in dict.fromkeys(others):
             if name is not None:
                 self.pieces.setdefault(name, []).append(rows.column(name))
-        self.places.append((batch.name, batch.first_row + start, batch.first_row + start + count))
+        row = batch.first_row + start
+        if self.places and self.places[-1][0] == batch.name:
+            row = self.places.pop()[1]
+        self.places.append((batch.name, row, batch.first_row + start + count - 1))
         self.length += count
         return count
 
@@ -453,13 +515,9 @@ class _Assembly:
             None if name is None else np.concatenate(list(map(column_values, self.pieces[name])))
             for name in (columns.label, columns.weight, columns.groups)
         )
-        (first, start, _), (last, _, end) = self.places[0], self.places[-1]
-        place = f"{first}, rows {start:,} to {end - 1:,}"
-        if first != last:
-            place = f"from row {start:,} of {first} to row {end - 1:,} of {last}"
         y = np.empty(n) if label is None else label
         kept = {name: _one_array(self.pieces[name]) for name in self.keep}
-        return Part(self.X[:n], y, weight, groups, place), kept
+        return Part(self.X[:n], y, weight, groups, tuple(self.places)), kept
 
 
 def _one_array(pieces: list[Any]) -> Any:
@@ -485,7 +543,7 @@ class ArrayParts:
         y, groups, weight = (
             None if value is None else _array(value) for value in (label, groups, weight)
         )
-        if X.ndim != 2:
+        if X.ndim != 2 or not X.shape[1]:
             raise ValueError(
                 f"X must be a table of rows and columns (Expected 2D array), got shape {X.shape}."
             )
@@ -497,7 +555,7 @@ class ArrayParts:
                     f"{name} must hold one value for each of {len(X):,} rows, got shape "
                     f"{values.shape}."
                 )
-        place = str(source) if isinstance(source, str | Path) else ""
+        place = str(source) if isinstance(source, str | Path) else "the array"
         return cls(X, y, groups, weight, place)
 
     @property
@@ -522,8 +580,9 @@ class ArrayParts:
 
     def survey(self) -> Iterator[Part]:
         """Yield everything but the features."""
-        part = self._part(0, len(self.X))
-        yield replace(part, X=np.empty((len(self.X), 0)))
+        for start in range(0, len(self.X), SURVEYED):
+            part = self._part(start, min(start + SURVEYED, len(self.X)))
+            yield replace(part, X=np.empty((len(part), 0)))
 
     def read(
         self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] | None = None
@@ -541,9 +600,8 @@ class ArrayParts:
             None if values is None else np.asarray(values[start:end])
             for values in (self.y, self.weight, self.groups)
         )
-        place = f"{self.place}, rows {start:,} to {end - 1:,}" if self.place else ""
         y = np.empty(end - start) if y is None else y
-        return Part(self.X[start:end], y, weight, groups, place)
+        return Part(self.X[start:end], y, weight, groups, ((self.place, start, end - 1),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -551,11 +609,24 @@ class OwnParts:
     """Blocks from a reader of the user's own."""
 
     blocks: Callable[[], Iterable[Any]]
-    n_features: int
-    dtype: np.dtype[Any]
-    has_groups: bool
+    first: Part
     has_labels: bool = True
     names: None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.first.X.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the features."""
+        return common_dtype([self.first.X.dtype])
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there are groups."""
+        return self.first.groups is not None
 
     @classmethod
     def of(cls, source: Any) -> OwnParts:
@@ -571,16 +642,37 @@ class OwnParts:
                 "dataset, or something that yields tuples (X, y)."
             )
         blocks = source if callable(source) else lambda: source
-        first = next(iter(blocks()), None)
+        parts = (_own_part(block, number) for number, block in enumerate(blocks()))
+        first = next((part for part in parts if len(part)), None)
         if first is None:
             raise ValueError("There are no rows (0 samples).")
-        part = _own_part(first, 0)
-        return cls(blocks, part.X.shape[1], common_dtype([part.X.dtype]), part.groups is not None)
+        return cls(blocks, first)
 
     def survey(self) -> Iterator[Part]:
         """Yield the parts."""
         for number, block in enumerate(self.blocks()):
-            yield _own_part(block, number)
+            part = _own_part(block, number)
+            if len(part):
+                self._check_like_first(part)
+                yield part
+
+    def _check_like_first(self, part: Part) -> None:
+        """Raise where a block has other columns, or of another kind, than the first one."""
+        first, where = self.first, part.places[0][0]
+        if part.X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {part.X.shape[1]} features in {where}, but {self.n_features} in the first."
+            )
+        if common_dtype([part.X.dtype]).itemsize > self.dtype.itemsize:
+            raise ValueError(f"X is {part.X.dtype} in {where}, but {self.dtype} in the first.")
+        for name in ("y", "groups", "weight"):
+            ours, theirs = getattr(part, name), getattr(first, name)
+            if (ours is None) != (theirs is None):
+                raise ValueError(f"{where} and the first block do not both have {name}.")
+            if ours is not None and _kind_of(ours) != _kind_of(theirs):
+                raise ValueError(
+                    f"{name} holds {ours.dtype} in {where}, but {theirs.dtype} in the first block."
+                )
 
     def read(
         self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] | None = None
@@ -589,11 +681,6 @@ class OwnParts:
         if keep:
             raise ValueError("Blocks of one's own have no columns with names to keep.")
         for part in self.survey():
-            if part.X.shape[1] != self.n_features:
-                raise ValueError(
-                    f"X has {part.X.shape[1]} features in {part.place}, but {self.n_features} in "
-                    "the first one."
-                )
             yield part if keep is None else (part, {})
 
 
@@ -613,21 +700,37 @@ def _own_part(block: Any, number: int) -> Part:
     for name, values in zip(("y", "groups", "sample_weight"), (y, *others), strict=True):
         if values is not None and values.shape != X.shape[:1]:
             raise ValueError(f"X has {len(X)} rows in {place} but {name} has {values.shape}.")
-    return Part(X, y, others[1], others[0], place)
+    return Part(X, y, others[1], others[0], ((place, 0, len(X) - 1),))
+
+
+def _kind_of(values: NDArray[Any]) -> str:
+    """Return what values can be compared with; objects are what the first of them is."""
+    if values.dtype == object:
+        return _kind_of(np.asarray(values[:1].tolist())) if values[0] is not None else "text"
+    return {"i": "numbers", "u": "numbers", "f": "numbers", "b": "numbers", "U": "text"}.get(
+        values.dtype.kind, str(values.dtype)
+    )
+
+
+def _known_type(readers: list[Reader], name: str) -> Any:
+    """Return the type of a column in the first file in which it has one."""
+    kinds = [reader.types[name] for reader in readers if name in reader.types]
+    return next((kind for kind in kinds if str(kind).lower() != "null"), kinds[0])
 
 
 def _is_array(source: Any) -> bool:
     if isinstance(source, np.ndarray):
         return True
     if isinstance(source, str | Path):
-        return str(source).lower().endswith(".npy") and not any(c in str(source) for c in "*?[")
+        named = str(source).lower().endswith(".npy")
+        return named and (Path(source).exists() or not any(c in str(source) for c in "*?["))
     return False
 
 
 def _is_files(source: Any) -> bool:
     if isinstance(source, str | Path):
         return True
-    if type(source).__module__.split(".")[0] in ("polars", "pyarrow"):
+    if type(source).__module__.split(".")[0] in ("polars", "pyarrow", "pandas"):
         return True
     listed = isinstance(source, list | tuple) and len(source) > 0
     return listed and all(isinstance(one, str | Path) for one in source)
@@ -635,8 +738,12 @@ def _is_files(source: Any) -> bool:
 
 def _array(source: Any) -> Any:
     if isinstance(source, str | Path):
+        path = paths_of(source)[0]
         try:
-            return np.load(paths_of(source)[0], mmap_mode="r", allow_pickle=False)
-        except ValueError as error:
-            raise ValueError(f"{source} is no .npy file that can be read: {error}") from None
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError, OSError) as error:
+            raise ValueError(f"{source} is no .npy file that can be read: {error}.") from None
+        if not isinstance(found, np.ndarray):
+            raise ValueError(f"{source} is no .npy file that can be read: it holds several arrays.")
+        return found
     return np.asarray(source)

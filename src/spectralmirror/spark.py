@@ -140,8 +140,8 @@ class Columns:
         named = [*self.features, self.label, self.groups, self.weight]
         return list(dict.fromkeys(name for name in named if name is not None))
 
-    def part(self, batch: Any, number: int) -> Part:
-        """Turn an Arrow batch into a part."""
+    def part(self, batch: Any, number: int, before: int = 0) -> Part:
+        """Turn an Arrow batch into a part; `before` is how many rows of it came before."""
         place = f"partition {number}"
         if self.width is None:
             X = matrix([batch.column(name) for name in self.features], self.dtype)
@@ -154,12 +154,12 @@ class Columns:
                     f"in the first one, but does not in {place}."
                 )
             X = column_values(values).astype(self.dtype, copy=False).reshape(-1, self.width)
-        others = [
+        others: list[Any] = [
             None if name is None else column_values(batch.column(name))
             for name in (self.label, self.weight, self.groups)
         ]
-        assert others[0] is not None
-        return Part(X, others[0], others[1], others[2], place)
+        places = ((place, before, before + len(X) - 1),)
+        return Part(X, others[0], others[1], others[2], places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,11 +228,12 @@ def _mapper(
     function: Callable[[int, int, Part], Any], columns: Columns
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        number, before = _partition_number(), 0
+        number, before, n_read = _partition_number(), 0, 0
         total: Any = None
         for batch in batches:  # to their end, whatever is wrong: Spark waits for that
             try:
-                part = columns.part(batch, number)
+                part = columns.part(batch, number, n_read)
+                n_read += len(part)
                 total = _add(total, function(number, before, part))
                 before += len(part) if part.weight is None else int((part.weight > 0).sum())
             except ValueError as error:

@@ -14,6 +14,7 @@ __all__ = [
     "check_columns",
     "column_values",
     "common_dtype",
+    "family",
     "fill",
     "is_number",
     "matrix",
@@ -22,7 +23,7 @@ __all__ = [
 
 _NUMBERS = (
     *("int", "uint", "float", "double", "halffloat", "bool", "decimal"),
-    *("tinyint", "smallint", "bigint"),
+    *("tinyint", "smallint", "bigint", "null"),
 )
 #: Rows that are turned from columns at a time.
 STRIP = 8192
@@ -43,6 +44,15 @@ def is_number(kind: Any) -> bool:
     if isinstance(kind, np.dtype):
         return kind.kind in "fiub"
     return str(kind).lower().startswith(_NUMBERS)
+
+
+def family(kind: Any) -> str:
+    """Return what values of a type can be compared with: numbers, text, or their own type."""
+    name = str(kind).lower()
+    if is_number(kind):
+        return "numbers"
+    text = ("string", "str", "utf8", "large_string", "object", "categorical", "enum", "dictionary")
+    return "text" if name.startswith(text) else name
 
 
 def common_dtype(types: Iterable[Any]) -> np.dtype[Any]:
@@ -73,7 +83,8 @@ def column_values(column: Any) -> NDArray[Any]:
 def _decoded(column: Any) -> NDArray[Any]:
     """Return a column of categories as their values, None where one is missing."""
     values = np.array([*column.dictionary.to_pylist(), None], dtype=object)
-    return np.asarray(values[column.indices.fill_null(len(values) - 1).to_numpy()])
+    indices = column.indices.cast(pa.int64()).fill_null(len(values) - 1)
+    return np.asarray(values[indices.to_numpy()])
 
 
 def fill(X: NDArray[Any], columns: Sequence[Any]) -> None:

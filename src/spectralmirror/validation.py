@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -117,7 +117,7 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
     sums = WeightSums.of(weight)
     if not sums.n_present:
         raise ValueError("sample_weight is zero in every row: nothing is left to fit.")
-    return sums.scaled(weight).astype(dtype)
+    return sums.scaled(weight, dtype)
 
 
 @dataclass(frozen=True)
@@ -128,76 +128,90 @@ class WeightSums:
     ----------
     n_present : int
         Number of weights that are not 0.
+    unit : float
+        The largest of them.
+    least : float
+        The smallest of them.
     total, squares : float
-        Sums of the weights and of their squares.
-    least, largest : float
-        Of those that are not 0.
+        Sums of the weights and of their squares in these units, so that nothing overflows.
     fractions : bool
         Whether some are no counts.
     """
 
     n_present: int
+    unit: float
+    least: float
     total: float
     squares: float
-    least: float
-    largest: float
     fractions: bool
 
     @classmethod
-    def of(cls, weight: NDArray[np.float64], where: str = "") -> WeightSums:
-        """Sum the weights; `where` says in errors which rows they belong to."""
+    def ones(cls, n: int) -> WeightSums:
+        """Rows of weight 1."""
+        return cls(n, 1.0 if n else 0.0, 1.0 if n else np.inf, float(n), float(n), False)
+
+    @classmethod
+    def of(cls, weight: NDArray[np.float64], where: Callable[[int], str] = str) -> WeightSums:
+        """Sum the weights; `where` names a row in errors."""
         bad = ~(np.isfinite(weight) & (weight >= 0))
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             raise ValueError(
-                f"sample_weight must be finite and not negative, but is {weight[row]} in row {row}"
-                f"{where}: use 0 to leave a row out."
+                f"sample_weight must be finite and not negative, but is {weight[row]} in row "
+                f"{where(row)}: use 0 to leave a row out."
             )
         present = weight[weight > 0]
-        least, largest = present.min(initial=np.inf), present.max(initial=0.0)
-        unit = largest or 1.0  # their squares could over- or underflow
-        total, squares = (present / unit).sum() * unit, ((present / unit) ** 2).sum() * unit * unit
+        unit = float(present.max(initial=0.0))
+        shares = present / (unit or 1.0)
+        least = float(present.min(initial=np.inf))
         fractions = bool((weight % 1).any())
-        return cls(len(present), float(total), float(squares), least, largest, fractions)
+        return cls(
+            len(present), unit, least, float(shares.sum()), float(shares @ shares), fractions
+        )
 
     def __add__(self, other: WeightSums) -> WeightSums:
+        unit = max(self.unit, other.unit)
+        a, b = self.unit / (unit or 1.0), other.unit / (unit or 1.0)
         return WeightSums(
             self.n_present + other.n_present,
-            self.total + other.total,
-            self.squares + other.squares,
+            unit,
             min(self.least, other.least),
-            max(self.largest, other.largest),
+            self.total * a + other.total * b,
+            self.squares * a * a + other.squares * b * b,
             self.fractions or other.fractions,
         )
 
     @property
-    def alike(self) -> bool:
-        """Whether all weights but those of 0 are the same, and no count."""
-        uncounted = self.fractions or not 1e-9 < self.largest < 1e9
-        return uncounted and self.largest - self.least <= 1e-12 * self.largest
+    def _uncounted(self) -> bool:
+        return self.fractions or not 1e-9 < self.unit < 1e9
 
     @property
-    def factor(self) -> float:
-        """What weights are multiplied with.
-
-        Counts stay as they are. The sum of others becomes the number of rows they are worth.
-        """
-        uncounted = self.fractions or not 1e-9 < self.largest < 1e9
-        return self.total / self.squares if uncounted else 1.0
+    def alike(self) -> bool:
+        """Whether all weights but those of 0 are the same, and no count."""
+        return self._uncounted and self.unit - self.least <= 1e-12 * self.unit
 
     @property
     def has_fractions(self) -> bool:
         """Whether the weights are no counts in the end."""
-        return self.factor != 1.0 and not self.alike
+        return self._uncounted and not self.alike
 
-    def scaled(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights as they are used."""
-        return np.sign(weight) if self.alike else weight * self.factor
+    def scaled(self, weight: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
+        """Return the weights as they are used.
+
+        Counts stay as they are. The sum of others becomes the number of rows they are worth. None
+        vanishes in the precision of the features.
+        """
+        if self.alike:
+            return np.sign(weight).astype(dtype)
+        if self._uncounted:
+            weight = weight / self.unit * (self.total / self.squares)
+        least = np.finfo(dtype).tiny
+        return np.where(weight > 0, np.maximum(weight, least), 0).astype(dtype)
 
     @property
     def total_scaled(self) -> float:
         """The sum of the weights as they are used."""
-        return float(self.n_present) if self.alike else self.total * self.factor
+        return self.effective if self._uncounted else self.total * self.unit
 
     @property
     def effective(self) -> float:
