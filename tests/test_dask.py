@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement import assert_alike, mixture_rows
+from sklearn.exceptions import NotFittedError
 
 from spectralmirror import LinearClassifierMixture, SpectralMirror, scan
 
@@ -122,8 +123,34 @@ def test_predictions_are_lazy(rows):
         assert found.shape == expected.shape
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found.compute(), expected)
+    for options in ({"groups": labels}, {"y": labels, "groups": labels}):
+        columns = () if "y" in options else (labels,)
+        with pytest.raises(ValueError, match="without groups"):
+            fitted.component_proba(there, *columns, **options)
     with pytest.raises(ValueError, match="without groups"):
-        fitted.component_proba(there, labels, groups=labels)
+        fitted.component_proba(there, labels, labels)
+    by_name = fitted.component_proba(there, y=labels)
+    np.testing.assert_array_equal(by_name.compute(), fitted.component_proba(X, y))
+    with pytest.raises(NotFittedError):
+        mirror().transform(there)
+
+
+def test_partitions_without_rows_and_values_without_value(rows):
+    X, y, _, _ = rows
+    frame = pd.DataFrame(X, columns=NAMES)
+    there = dd.from_pandas(frame, npartitions=3)
+    some = dd.concat([there[there["a"] > 99], there])
+    fitted = mixture().fit(frame, y)
+    np.testing.assert_array_equal(fitted.predict(some).compute(), fitted.predict(frame))
+    nullable = frame.astype("Float64")
+    expected = mirror().fit(frame, y, sample_weight=2.0)
+    found = mirror().fit(dd.from_pandas(nullable, npartitions=2), y, sample_weight=2.0)
+    assert_alike(found, expected)
+    nullable.iloc[3000, 2] = pd.NA
+    with pytest.raises(ValueError, match=r"NaN in column 'c' \(partition 1"):
+        mirror().fit(dd.from_pandas(nullable, npartitions=2), y)
+    in_memory = mirror().fit(X, da.from_array(y, chunks=1000))
+    assert_alike(in_memory, mirror().fit(X, y))
 
 
 def test_nothing_as_long_as_the_rows_comes_to_the_client(monkeypatch):
@@ -208,6 +235,8 @@ def test_what_is_wrong_is_told(rows):
         (lambda: mirror().fit(there, y[:7]), "X has 4000 rows but y has 7"),
         (lambda: mirror().fit(frame, labels), "column 'y' holds str"),
         (lambda: mirror().fit(there[:, 0], labels), "Expected 2D array"),
+        (lambda: mirror().fit(there.astype(complex), labels), "X must hold numbers"),
+        (lambda: mirror().fit(there, da.stack([labels, labels], axis=1)), "y has shape"),
         (lambda: mirror().fit(there, lazy(np.ones(4000), (1500, 2500))), "only one class"),
     ]:
         with pytest.raises(ValueError, match=told) as error:

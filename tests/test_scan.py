@@ -28,6 +28,7 @@ from spectralmirror import (
 from spectralmirror.bundles import Contiguous, Spilled
 from spectralmirror.engines import reduce
 from spectralmirror.moments import LabelledMoments
+from spectralmirror.sampling import group_keys
 
 NAMES = ["a", "b", "c", "d", "e"]
 SMALL = 8_000  # bytes: blocks of 200 rows
@@ -604,7 +605,8 @@ def test_bad_use(rows, tmp_path):
         (lambda: scan(path, label="y", block_bytes=0), "block_bytes must be a whole number"),
         (lambda: scan(tmp_path / "rows.xlsx", label="y"), "no file"),
         (lambda: scan(str(tmp_path / "*.csv"), label="y"), "no file"),
-        (lambda: scan(3, label="y"), "yields .* itself"),
+        (lambda: scan(3, label="y"), "cannot read int"),
+        (lambda: scan([(X, y)], label="y"), "yields .* itself"),
         (lambda: scan(3), "cannot read int"),
         (lambda: scan([(X, y, groups, None, 1)]), "yields tuples"),
         (lambda: scan([]), "no rows"),
@@ -653,3 +655,189 @@ def test_whole_numbers_that_others_follow(tmp_path):
     found = reduce(rowset.rows, LabelledMoments.of).features
     assert found.weight == n
     assert found.mean[0] == pytest.approx((1.5 * n + 0.5) / n, abs=1e-12)
+
+
+# ---------------------------------------------------------------- what has been wrong before
+
+
+def grouped_alike(groups, n=1500):
+    """Fit rows in small blocks, and compare with memory."""
+    X, y, _, _ = mixture_rows(n, 4, group_size=5)
+    found = mixture().fit(scan(blocks_of([n // 3, n - n // 3], X, y, groups), block_bytes=2_000))
+    np.testing.assert_allclose(found.coef_, mixture().fit(X, y, groups=groups).coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [0.5, 2.0**62, -0.0, 1e300],
+)
+def test_the_key_of_a_group_is_that_of_its_value(last):
+    """Whole numbers are hashed alike, whatever else is in their block."""
+    groups = np.random.default_rng(0).permutation(np.repeat(np.arange(300.0), 5))
+    groups[-1] = last
+    grouped_alike(groups)
+    keys = group_keys(np.array([3.0, last]))
+    assert keys[0] == group_keys(np.array([3]))[0] == group_keys(np.array([3], dtype=object))[0]
+    assert group_keys(np.array([0.0]))[0] == group_keys(np.array([-0.0]))[0]
+
+
+def test_groups_by_object_and_day():
+    groups = np.random.default_rng(0).permutation(np.repeat(np.arange(300), 5))
+    grouped_alike(groups.astype(object))
+    grouped_alike(groups.astype("datetime64[D]"))
+    grouped_alike(np.array([f"{g}é" for g in groups], dtype=object))
+
+
+def test_map_to_judges_groups_whole_where_some_rows_weigh_nothing(tmp_path):
+    X, y, _, _ = mixture_rows(1500, 4)
+    groups, weight = np.repeat(np.arange(300), 5), np.zeros(1500)
+    weight[700:] = np.random.default_rng(0).random(800) < 0.6
+    fitted = mixture().fit(X, y)
+    source = scan(X, label=y, groups=groups, sample_weight=weight, block_bytes=2_000)
+    source.map_to(tmp_path / "out.parquet", fitted.component_proba)
+    found = pl.read_parquet(tmp_path / "out.parquet").to_numpy()
+    np.testing.assert_allclose(found, fitted.component_proba(X, y, groups), atol=1e-12)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_numbers_in_csv_stay_what_they_are(separator, tmp_path):
+    X, y, _, _ = mixture_rows(1500, 5)
+    ids = 2**60 + np.arange(1500) // 5
+    frame = pl.DataFrame(X, schema=NAMES).with_columns(y=np.where(y == "yes", 1, 0), id=ids)
+    path = tmp_path / "ids.csv"
+    frame.write_csv(path, separator=separator)
+    source = scan(path, label="y", features=NAMES, groups="id", block_bytes=SMALL)
+    fitted = mixture().fit(source)
+    assert fitted.classes_.dtype.kind == "i"
+    assert_alike(fitted, mixture().fit(frame[NAMES], frame["y"], groups=ids))
+    source.map_to(tmp_path / "out.parquet", fitted.predict, keep=["id"])
+    assert pl.read_parquet(tmp_path / "out.parquet")["id"].to_list() == ids.tolist()
+
+
+def test_missing_text_in_csv_is_missing(tmp_path):
+    lines = ["a,y,who", *(f"{i % 13},{['yes', ''][i % 2]},x" for i in range(60))]
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"missing label\) in row 1 of"):
+        SpectralMirror(1).fit(scan(tmp_path / "rows.csv", label="y"))
+    source = scan(tmp_path / "rows.csv", label="who", features="a", groups="y")
+    with pytest.raises(ValueError, match="groups has missing values"):
+        SpectralMirror(1).fit(source)
+
+
+def test_a_csv_without_rows_and_one_that_begins_with_nothing(rows, tmp_path):
+    frame = table(*rows)
+    frame[:0].write_csv(tmp_path / "0.csv")
+    frame.with_columns(c=pl.Series([None] * 3500 + frame["c"].to_list()[3500:])).write_csv(
+        tmp_path / "1.csv"
+    )
+    assert scan(tmp_path, label="y", groups="who", sample_weight="w").feature_names == NAMES
+    with pytest.raises(ValueError, match="NaN in column 'c'"):
+        mirror().fit(scan(tmp_path, label="y", features=NAMES))
+
+
+def test_folders_without_what_is_hidden(rows, tmp_path):
+    frame = table(*rows)
+    frame.write_parquet(tmp_path / "a[1].parquet")
+    for name in (".checkpoints/a.parquet", "_temporary/b.parquet", ".c.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        frame.write_parquet(tmp_path / name)
+    assert [reader.path.name for reader in scanned(tmp_path).parts.readers] == ["a[1].parquet"]
+    assert scanned(tmp_path / "a[1].parquet").feature_names == NAMES
+    (tmp_path / "nowhere.parquet").symlink_to(tmp_path / "gone.parquet")
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        scanned(tmp_path / "nowhere.parquet")
+
+
+@pytest.mark.parametrize("weight", [[1e-60, 1.5], [1e300, 2e300], [1e-300, 3e-300], [1e-9, 1e9]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_far_from_one(weight, dtype):
+    X, y, groups, _ = mixture_rows(1500, 3)
+    X, weight = X.astype(dtype), np.resize(weight, 1500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakSignalWarning)
+        in_memory = mirror().fit(X, y, groups=groups, sample_weight=weight)
+        blocks = blocks_of([700, 800], X, y, groups, weight)
+        found = mirror().fit(scan(blocks, block_bytes=2_000))
+    tol = 1e-8 if dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(found.components_, in_memory.components_, atol=tol)
+
+
+@pytest.mark.filterwarnings("ignore::spectralmirror.WeakSignalWarning")
+def test_categories_that_fill_their_type():
+    X, y, _, _ = mixture_rows(1280, 3)
+    names = [f"c{i}" for i in range(128)]
+    who = pa.DictionaryArray.from_arrays(pa.array(np.arange(1280) % 128, pa.int8()), names)
+    columns = {name: X[:, j] for j, name in enumerate("abc")}
+    whole = pa.table({**columns, "y": y, "who": who})
+    found = mirror().fit(scan(whole, label="y", groups="who"))
+    expected = mirror().fit(X, y, groups=[names[i % 128] for i in range(1280)])
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-8)
+
+
+def test_blocks_of_one_s_own_that_do_not_fit_together():
+    X, y, groups, weight = mixture_rows(600, 3)
+    first, rest = slice(0, 300), slice(300, 600)
+    for second, told in [
+        ((X[rest], (y[rest] == "yes").astype(int)), "y holds int64 in block 1, but <U3"),
+        ((X[rest], y[rest], groups[rest]), "do not both have groups"),
+        ((X[rest], y[rest], None, weight[rest]), "do not both have weight"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            mirror().fit(scan([(X[first], y[first]), second]))
+    with pytest.raises(ValueError, match="X is float64 in block 1, but float32"):
+        mirror().fit(scan([(X[first].astype(np.float32), y[first]), (X[rest], y[rest])]))
+
+
+def test_map_to_checks_what_it_is_given(rows, tmp_path):
+    frame, y = table(*rows), rows[1]
+    path = tmp_path / "rows.parquet"
+    frame.write_parquet(path)
+    fitted = mixture().fit(frame[NAMES], y)
+    values = frame["c"].to_list()
+    values[3210] = None
+    broken = tmp_path / "broken.parquet"
+    frame.with_columns(c=pl.Series(values), y=pl.Series([*y[:-1], "perhaps"])).write_parquet(broken)
+    out = tmp_path / "out.parquet"
+    for call, told in [
+        (lambda: scanned(path).map_to(out, lambda X: np.ones(3)), "value must return a value"),
+        (lambda: scanned(path).map_to(out, fitted.score), "must return a value"),
+        (lambda: scanned(path).map_to(out, fitted.predict, keep="nothing"), "no column 'nothing'"),
+        (lambda: scanned(path).map_to(tmp_path, fitted.predict), "is a folder"),
+        (lambda: scanned(broken).map_to(out, fitted.predict), "column 'c', row 3,210 of"),
+        (lambda: scanned(path).map_to(out, fitted.predict, keep=["y", "who"]), None),
+        (lambda: scanned(path).map_to(out, lambda X: X[:, 0]), None),
+    ]:
+        if told is None:
+            call()
+            assert len(pl.read_parquet(out)) == 4000
+            out.unlink()
+            continue
+        with pytest.raises(ValueError, match=told) as error:
+            call()
+        assert "\n" not in str(error.value)
+        assert not out.exists()
+    whole = frame.with_columns(y=pl.Series([*y[:-1], "perhaps"]))
+    whole.write_parquet(broken)
+    with pytest.raises(ValueError, match=r"'perhaps'.*broken.parquet, rows 3,"):
+        scanned(broken).map_to(out, fitted.component_proba)
+
+
+def test_frames_and_batches_in_memory(rows):
+    frame = table(*rows)
+    expected = mirror().fit(frame[NAMES], rows[1])
+    for source in (frame, frame.to_pandas(), frame.to_arrow().to_batches()[0], frame.lazy()):
+        assert_alike(mirror().fit(scanned(source)), expected)
+    for wrong in (frame["a"], pa.array([1, 2]), {"a": 1}, None, b"rows.parquet"):
+        with pytest.raises(ValueError, match="scan cannot read"):
+            scan(wrong, label="y")
+    with pytest.raises(ValueError, match="the LazyFrame cannot be collected"):
+        mirror().fit(scan(frame.lazy().with_columns(pl.col("a").str.head(1)), label="y"))
+    with pytest.raises(ValueError, match="two columns named 'a'"):
+        scan(pa.Table.from_arrays([pa.array([1, 2])] * 3, names=["a", "a", "y"]), label="y")
+
+
+def test_rows_with_gaps_between_them(rows):
+    X, y, _, _ = rows
+    wide = np.column_stack([X, np.ones(len(X))])
+    for make in (mirror, mixture):
+        assert_alike(make().fit(wide[:, :-1], y), make().fit(X, y))

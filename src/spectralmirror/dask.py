@@ -143,6 +143,8 @@ def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
             raise ValueError(f"X has {len(X)} rows but {name} has {len(values)} values.")
         if known and values.chunks[0] != X.chunks[0]:
             values = values.rechunk({0: X.chunks[0]})
+    if hasattr(values, "chunks") and values.ndim == 2:
+        values = values.rechunk({1: -1})
     found = list(np.ravel(values.to_delayed()))
     if len(found) != n_parts:
         raise ValueError(

@@ -105,6 +105,11 @@ def scan(
     if _is_files(source):
         columns = Columns.of(readers_of(source), label, features, groups, sample_weight)
         return Scan(columns, block_bytes)
+    if isinstance(source, bytes | dict) or not isinstance(source, Callable | Iterable):
+        raise ValueError(
+            f"scan cannot read {type(source).__name__}: pass paths, a frame, a pyarrow dataset, an "
+            "array, or something that yields tuples (X, y)."
+        )
     if features is not None or any(v is not None for v in (label, groups, sample_weight)):
         raise ValueError(
             "A reader of one's own yields (X, y, groups, sample_weight) itself: pass no columns."
@@ -411,9 +416,7 @@ class Columns:
             numbers = features if weight is None else [*features, weight]
             check_columns({name: types[name] for name in numbers}, f" of {reader.name}")
             for name in others:
-                if not {family(types[name]), family(first[name])} & {"null"} and (
-                    family(types[name]) != family(first[name])
-                ):
+                if str(types[name]) != "null" and family(types[name]) != family(first[name]):
                     raise ValueError(
                         f"Column {name!r} holds {types[name]} in {reader.name}, but {first[name]} "
                         f"in {readers[0].name}: files that are read together must agree."
@@ -635,11 +638,6 @@ class OwnParts:
             raise ValueError(
                 "The rows are read several times, but a generator or iterator yields them once: "
                 "pass the function that makes it, or an object with __iter__."
-            )
-        if not (callable(source) or isinstance(source, Iterable)):
-            raise ValueError(
-                f"scan cannot read {type(source).__name__}: pass paths, a LazyFrame, a pyarrow "
-                "dataset, or something that yields tuples (X, y)."
             )
         blocks = source if callable(source) else lambda: source
         parts = (_own_part(block, number) for number, block in enumerate(blocks()))
