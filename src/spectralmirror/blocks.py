@@ -64,13 +64,12 @@ class Source(Protocol):
         """Return the rows of these numbers, those of weight 0 not being counted."""
 
 
-def block_rows(n_bytes: int, d: int, dtype: np.dtype[Any], at_least: int = 1) -> int:
-    """Return how many rows make a block.
+def block_rows(block_bytes: int, d: int, dtype: np.dtype[Any], factor: int = 1) -> int:
+    """Return how many rows make a block of so many times the usual size.
 
-    At least d of them where `at_least` says so, that adding up d x d sums never costs more than
-    they do.
+    At least 2 d of them, for each time, so that adding up d x d sums never costs more than they do.
     """
-    return max(min(n_bytes // (d * dtype.itemsize), MOST_ROWS), at_least)
+    return max(min(factor * block_bytes // (d * dtype.itemsize), MOST_ROWS), 2 * factor * d)
 
 
 def _without_gaps(X: Features) -> Features:
@@ -158,7 +157,8 @@ class Rows:
         gaps between them, as in ``A[:, 1:]``, are copied: BLAS would take several times as long.
         """
         start = self.start
-        for part in self._parts(factor * self.block_bytes, at_least=self.n_features):
+        size = block_rows(self.block_bytes, self.n_features, self.dtype, factor)
+        for part in self._parts(size):
             present = part.present()
             yield replace(present, X=_without_gaps(present.X), start=start)
             start += len(present)
@@ -183,10 +183,10 @@ class Rows:
 
     def pieces(self) -> Iterator[Rows]:
         """Yield the rows in smaller parts, for kernels that pass over them twice."""
-        return self._parts(PIECE_BYTES, at_least=1)
+        row_bytes = self.n_features * self.dtype.itemsize
+        return self._parts(max(min(PIECE_BYTES // row_bytes, MOST_ROWS), 1))
 
-    def _parts(self, n_bytes: int, at_least: int) -> Iterator[Rows]:
-        size = block_rows(n_bytes, self.n_features, self.dtype, at_least)
+    def _parts(self, size: int) -> Iterator[Rows]:
         for start in range(0, max(len(self), 1), size):
             yield self[start : start + size]
 

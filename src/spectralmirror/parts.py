@@ -346,9 +346,7 @@ class Streamed(Parted):
 
     def _read(self, factor: int) -> Iterator[tuple[Rows, Part]]:
         self.passes["rows"] += 1
-        size = block_rows(
-            factor * self.encoding.block_bytes, self.n_features, self.dtype, self.n_features
-        )
+        size = block_rows(self.encoding.block_bytes, self.n_features, self.dtype, factor)
         start, found = 0, 0
         for part in self.parts.read(size, self.dtype):
             rows = self.encoding.rows(part, start)

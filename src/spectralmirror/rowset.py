@@ -199,8 +199,8 @@ class Rowset:
         if self.order is None or self.starts is None:
             yield from map(Block.of, self.rows.blocks(factor))
             return
-        rows, d = self.rows, self.rows.n_features
-        size = block_rows(factor * rows.block_bytes, d, rows.dtype, at_least=d)
+        rows = self.rows
+        size = block_rows(rows.block_bytes, rows.n_features, rows.dtype, factor)
         ends = np.append(self.starts[1:], len(self.order))
         first = 0
         while first < len(self.starts):

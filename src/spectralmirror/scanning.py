@@ -219,7 +219,7 @@ class Scan:
         self, grouped: bool, keep: Sequence[str]
     ) -> Iterator[tuple[Part, dict[str, Any]]]:
         parts = self.parts
-        size = block_rows(4 * self.block_bytes, parts.n_features, parts.dtype)
+        size = block_rows(self.block_bytes, parts.n_features, parts.dtype)
         read = parts.read(size, parts.dtype, keep)
         if not grouped:
             yield from (one for one in read if len(one[0]))
