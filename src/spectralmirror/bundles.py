@@ -21,7 +21,7 @@ from spectralmirror.blocks import Rows
 from spectralmirror.engines import reduce, sum_of
 from spectralmirror.look import sample
 from spectralmirror.parts import Keyed, Parted, Remote, Streamed
-from spectralmirror.rowset import Block, Rowset, share_to_gather
+from spectralmirror.rowset import Block, Rowset, share_to_draw
 
 __all__ = ["Bundles", "Contiguous", "PartedRowset", "Spilled", "in_groups", "whole_groups"]
 
@@ -109,28 +109,20 @@ class PartedRowset:
         share = n_rows / self.n_present
         if self.bundles is None:
             return self if share >= 0.5 else Rowset(sample(self.rows, n_rows, seed))
-        share = max(share, n_groups / self._groups.n_groups)
-        if share >= 0.5:
+        if max(share, n_groups / self._groups.n_groups) >= 0.5:
             return self
-        parts = self._chosen(share, seed)
-        return Keyed.joined(parts).rowset if parts else self
+        return self.drawn(n_rows, n_groups, seed)
 
     def drawn(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
-        """Return the sample in memory, for work that passes over it many times."""
-        found = self.sample(n_rows, n_groups, seed)
-        if isinstance(found, Rowset):
-            return found
+        """Return the sample in memory, within its bounds, and in the order of the keys."""
         if self.bundles is None:
-            return Rowset(sample(self.rows, self.n_present, seed))
-        return Keyed.joined(self._chosen(1.0, seed)).rowset
-
-    def gathered(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
-        """Return about so many rows, and whole groups, in memory and within its bounds."""
-        share = share_to_gather(self.rows, n_rows, n_groups, self._groups.n_groups)
+            return Rowset(sample(self.rows, n_rows, seed))
+        share = share_to_draw(self.rows, n_rows, n_groups, self._groups.n_groups)
         while True:
             parts = self._chosen(share, seed)
             if parts:
-                return Keyed.joined(parts).rowset
+                drawn = Keyed.joined(parts)
+                return Rowset.of(drawn.rows, drawn.keys, by_key=True)
             share *= 2  # few groups, of many rows each
 
     def _chosen(self, share: float, seed: int) -> list[Keyed]:

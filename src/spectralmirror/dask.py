@@ -15,9 +15,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import getitem
 from typing import Any, TypeVar
 
 import numpy as np
+from dask.sizeof import sizeof
 from scipy import sparse
 
 from spectralmirror.bundles import PartedRowset, in_groups
@@ -61,8 +63,9 @@ def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None,
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(blocks)
     tail = () if width is None else (width,)
     empty = np.empty((0, *tail), dtype=dtype)
+    shared = _literal(method)
     parts = [
-        da.from_delayed(_delayed(_applied, method, empty, *row), (n, *tail), dtype=dtype)
+        da.from_delayed(_delayed(_applied, shared, empty, *row), (n, *tail), dtype=dtype)
         for n, row in zip(lengths, zip(blocks, *others, strict=True), strict=True)
     ]
     return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
@@ -99,7 +102,8 @@ class DaskBundles:
         n, encoding = len(rows.parts.tasks), _literal(rows.encoding)
         rows_of_parts = enumerate(rows.parts.tasks)
         split = [_delayed(_split, encoding, n, i, *row) for i, row in rows_of_parts]
-        together = [_delayed(_together, j, *split) for j in range(n)]
+        pieces = [[_delayed(getitem, one, j) for one in split] for j in range(n)]
+        together = [_delayed(_together, *parts) for parts in pieces]
         rows.passes["rows"] += 1
         return cls(list(dask.persist(*together)))
 
@@ -279,5 +283,14 @@ def _split(encoding: Encoding, n: int, number: int, *columns: Any) -> list[Keyed
     return [Keyed(rows, keys)[np.flatnonzero(target == j)] for j in range(n)]
 
 
-def _together(j: int, *parts: list[Keyed]) -> Keyed:
-    return Keyed.joined([part[j] for part in parts])
+def _together(*parts: Keyed) -> Keyed:
+    return Keyed.joined(list(parts))
+
+
+@sizeof.register(Keyed)
+def _size(keyed: Keyed) -> int:
+    """Let Dask know how much memory rows take."""
+    rows = keyed.rows
+    weight = 0 if rows.weight is None else rows.weight.nbytes
+    X = rows.X.data.nbytes if sparse.issparse(rows.X) else rows.X.nbytes
+    return int(X + rows.y.nbytes + weight + keyed.keys.nbytes)

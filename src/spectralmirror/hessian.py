@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from spectralmirror.arrays import Vector
 from spectralmirror.blocks import Rows
 from spectralmirror.engines import reduce, small_matrices
+from spectralmirror.inputs import count_scans
 from spectralmirror.kernels import far_origin
 from spectralmirror.moments import LabelledMoments, SignedMoments
 from spectralmirror.spectrum import dense_spectrum
@@ -97,7 +98,8 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self : PrincipalHessianDirections
             The fitted transformer.
         """
-        rows = self._check_rows(X, y, None, sample_weight).rows
+        rowset = self._check_rows(X, y, None, sample_weight)
+        rows = rowset.rows
         d = rows.n_features
         require_rows(
             rows, d + 1, "the covariance is estimated", "pass more rows, or fewer features"
@@ -122,6 +124,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self.components_ = orthonormal_rows(basis)
         self.eigenvalues_ = spectrum.eigenvalues
         self.mean_ = moments.mean
+        count_scans(self, rowset)
         return self
 
 

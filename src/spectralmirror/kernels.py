@@ -25,6 +25,8 @@ DENSE_FROM = 0.05
 #: from 0 than so many standard deviations, it is subtracted from the rows first.
 FAR_FROM_ZERO = {np.dtype(np.float64): 3.0, np.dtype(np.float32): 1.0}
 _SAMPLE = 256
+#: A thread keeps a buffer of at most so many bytes.
+LARGEST_BUFFER = 64_000_000
 
 _buffers = threading.local()  # one a thread; the threads of an engine end with its sum
 
@@ -128,6 +130,8 @@ def _part(X: AnyArray, index: NDArray[np.intp] | None, origin: AnyArray | None) 
 
 
 def _buffer(n: int, d: int, dtype: np.dtype[Any]) -> AnyArray:
+    if n * d * dtype.itemsize > LARGEST_BUFFER:  # not to be kept
+        return np.empty((n, d), dtype=dtype)
     buffer = getattr(_buffers, "buffer", None)
     if buffer is None or buffer.dtype != dtype or buffer.size < n * d:
         buffer = _buffers.buffer = np.empty(n * d, dtype=dtype)

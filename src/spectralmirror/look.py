@@ -56,8 +56,10 @@ def look(
         Size of the blocks, in units of the usual one.
     """
     most = SAMPLE_BYTES // (source.n_features * source.dtype.itemsize)
-    share = min(n_rows, most) / max(source.n_present, 1)
-    share = 1.0 if share >= 0.5 else share
+    share = n_rows / max(source.n_present, 1)
+    if share >= 0.5 and source.n_present <= most:
+        share = 1.0
+    share = min(share, most / max(source.n_present, 1))
     if isinstance(source, Rows) and share == 1:
         return reduce(source, statistic, factor=factor), source.present()
     of = partial(_Look.of, statistic=statistic, share=share, seed=seed)

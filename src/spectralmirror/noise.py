@@ -96,7 +96,7 @@ def flipped_pairs(frame: Frame, rowset: Rowset, rng: np.random.RandomState) -> C
     basis = _directions(rowset.rows.n_features, None, rng)
     size = len(basis)
     n_rows = _n_rows(rowset.rows, size)
-    some = rowset.gathered(FIT_ROWS, GROUPS_TO_FIT, seed=0)
+    some = rowset.drawn(FIT_ROWS, GROUPS_TO_FIT, seed=0)
     project = frame.projection(basis)
 
     def signed_rows(block: Block) -> Matrix:

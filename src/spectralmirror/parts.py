@@ -23,6 +23,7 @@ from spectralmirror.rowset import Rowset
 from spectralmirror.sampling import group_keys
 from spectralmirror.validation import (
     WeightSums,
+    _is_missing,
     check_classes,
     signs,
     unique_labels,
@@ -124,6 +125,8 @@ class Survey:
             weight = np.asarray(part.weight, dtype=np.float64)
             weights = WeightSums.of(weight, part.where)
             y = y[weight > 0]
+        if part.groups is not None:
+            _check_groups(part)
         return cls(unique_labels(y)[:MOST_LABELS], weights, (weights.n_present,))
 
     def __add__(self, other: Survey) -> Survey:
@@ -181,15 +184,23 @@ class Encoding:
         return replace(rows.present(), start=start)
 
 
-def keys_of(part: Part) -> NDArray[np.uint64]:
-    """Return the key of the group of every row that is present."""
+def _check_groups(part: Part) -> NDArray[Any]:
+    """Return the values of groups, none of them missing."""
     values = np.asarray(part.groups)
-    missing = [value is None for value in values] if values.dtype == object else values != values
+    missing = (
+        [_is_missing(value) for value in values] if values.dtype == object else values != values
+    )
     if np.any(missing):
         raise ValueError(
             f"groups has missing values, as in row {part.where(int(np.flatnonzero(missing)[0]))}: "
             "give such rows a group of their own."
         )
+    return values
+
+
+def keys_of(part: Part) -> NDArray[np.uint64]:
+    """Return the key of the group of every row that is present."""
+    values = _check_groups(part)
     try:
         found, numbers = np.unique(values, return_inverse=True)
     except TypeError:
@@ -355,8 +366,8 @@ class Streamed(Parted):
             if len(rows):
                 found += len(rows)
                 yield rows, part
-            if start >= self.window[1]:
-                break
+            if start >= self.window[1] < sum(self.survey.lengths):
+                break  # the rest is not meant; after all rows there must be no more
         if found != self.n_present:
             raise ValueError(
                 f"The files had {self.n_present:,} rows when they were first read, and have "

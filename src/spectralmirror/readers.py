@@ -230,9 +230,11 @@ class ArrowReader:
         with _told(self.path, "is no Arrow file that can be read"), self._open() as file:
             return _types(file.schema, self.name)
 
-    def _open(self, columns: Sequence[int] | None = None) -> Any:
+    @contextmanager
+    def _open(self, columns: Sequence[int] | None = None) -> Iterator[Any]:
         options = pa.ipc.IpcReadOptions(included_fields=columns)
-        return pa.ipc.open_file(pa.OSFile(str(self.path)), options=options)
+        with pa.OSFile(str(self.path)) as raw, pa.ipc.open_file(raw, options=options) as file:
+            yield file
 
     def batches(
         self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()

@@ -17,7 +17,7 @@ from spectralmirror.kernels import shifted
 from spectralmirror.look import SAMPLE_BYTES, sample
 from spectralmirror.sampling import chosen
 
-__all__ = ["Block", "Rowset", "share_to_gather"]
+__all__ = ["Block", "Rowset", "share_to_draw"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +100,29 @@ class Rowset:
     keys: NDArray[np.uint64] | None = None
 
     @classmethod
-    def of(cls, rows: Rows, keys: NDArray[Any] | None) -> Rowset:
-        """Sort the rows that are present by group; rows of a group have the same key."""
+    def of(cls, rows: Rows, keys: NDArray[Any] | None, *, by_key: bool = False) -> Rowset:
+        """Bring the rows that are present into the order of their groups, which have keys.
+
+        Groups come in the order of their first rows, so that those which lie together stay where
+        they are; or in the order of their keys, which is the same wherever rows come from. Where
+        every row is a group of its own there are no groups.
+        """
         if keys is None:
             return cls(rows)
-        keys = keys.astype(np.uint64)
-        order = np.argsort(keys, kind="stable")
-        order = order if rows.weight is None else order[rows.weight[order] > 0]
-        in_order = keys[order]
-        first = np.append(True, in_order[1:] != in_order[:-1])
-        starts = np.flatnonzero(first[: len(in_order)])
-        return cls(rows, order, starts, in_order[starts])
+        present = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight)
+        found, first, numbers = np.unique(
+            keys[present].astype(np.uint64), return_index=True, return_inverse=True
+        )
+        if len(found) == len(present):
+            return cls(rows)
+        if not by_key:
+            ranking = np.argsort(first)
+            rank = np.empty_like(ranking)
+            rank[ranking] = np.arange(len(found))
+            found, numbers = found[ranking], rank[numbers]
+        order = present[np.argsort(numbers, kind="stable")]
+        sizes = np.bincount(numbers, minlength=len(found))
+        return cls(rows, order, np.cumsum(sizes) - sizes, found)
 
     @property
     def is_grouped(self) -> bool:
@@ -159,23 +171,19 @@ class Rowset:
         share = n_rows / max(self.n_present, 1)
         if self.order is None or self.starts is None or self.keys is None:
             return self if share >= 0.5 else Rowset(sample(self.rows, n_rows, seed))
-        share = max(share, n_groups / len(self.starts))
-        if share >= 0.5:
+        if max(share, n_groups / len(self.starts)) >= 0.5:
             return self
-        return Rowset.of(*self.chosen(share, seed))
+        return self.drawn(n_rows, n_groups, seed)
 
     def drawn(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
-        """Return the sample in memory, for work that passes over it many times."""
-        return self.sample(n_rows, n_groups, seed)
-
-    def gathered(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
-        """Return about so many rows, and whole groups, in memory and within its bounds."""
-        assert self.starts is not None
-        share = share_to_gather(self.rows, n_rows, n_groups, len(self.starts))
+        """Return the sample in memory, within its bounds, and in the order of the keys."""
+        if self.starts is None:
+            return self.sample(n_rows, n_groups, seed)
+        share = share_to_draw(self.rows, n_rows, n_groups, len(self.starts))
         while True:
-            found = self if share >= 1 else Rowset.of(*self.chosen(share, seed))
-            if found.n_present:
-                return found
+            rows, keys = self.chosen(share, seed)
+            if len(keys):
+                return Rowset.of(rows, keys, by_key=True)
             share *= 2  # few groups, of many rows each
 
     def chosen(self, share: float, seed: int) -> tuple[Rows, NDArray[np.uint64]]:
@@ -212,7 +220,7 @@ class Rowset:
             first = last
 
 
-def share_to_gather(rows: Source, n_rows: int, n_groups: int, n_groups_in_all: int) -> float:
+def share_to_draw(rows: Source, n_rows: int, n_groups: int, n_groups_in_all: int) -> float:
     """Return which share of the groups holds about so many rows, and groups; 1 for half of them.
 
     Not more than fits into a bounded sample, however large the groups are.

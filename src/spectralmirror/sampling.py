@@ -40,6 +40,9 @@ def group_keys(values: NDArray[Any]) -> NDArray[np.uint64]:
     """
     if values.dtype.kind in "iub":
         return hashed(values, seed=0)
+    if values.dtype.kind in "Mm":
+        unit = "datetime64[us]" if values.dtype.kind == "M" else "timedelta64[us]"
+        return hashed(values.astype(unit).view(np.int64), seed=2)
     if values.dtype.kind == "f":
         whole = (values % 1 == 0) & (np.abs(values) < 2.0**63)
         bits = hashed(values.astype(np.float64).view(np.uint64), seed=1)
@@ -48,7 +51,7 @@ def group_keys(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _key(value: Any) -> np.uint64:
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
         return np.uint64(group_keys(np.array([value]))[0])
     text = value if isinstance(value, str) else repr(value)
     digest = blake2b(text.encode(), digest_size=8).digest()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from scipy import sparse
 
 from spectralmirror.blocks import BLOCK_BYTES, block_rows
 from spectralmirror.bundles import Contiguous, PartedRowset, Spilled, in_groups
@@ -145,7 +144,9 @@ class Scan:
             raise ValueError("The scan has no label: name its column, scan(..., label=).")
         contiguous = _Runs()
         surveys = (contiguous.seen(part) for part in parts.survey())
-        survey = functools.reduce(operator.add, map(Survey.of, surveys), _nothing())
+        survey = _nothing()
+        for part in surveys:
+            survey = (survey + Survey.of(part)).as_one_part()
         rows = Streamed.of(parts, parts.n_features, parts.dtype, survey, self.block_bytes)
         if not parts.has_groups:
             return PartedRowset(rows), parts.names
@@ -314,7 +315,8 @@ def _joined(parts: list[tuple[Part, dict[str, Any]]]) -> tuple[Part, dict[str, A
         if getattr(first, name) is not None
     }
     kept = {name: pa.concat_arrays([one[name] for _, one in parts]) for name in parts[0][1]}
-    return replace(first, **columns), kept
+    places = tuple(place for part, _ in parts for place in part.places)
+    return replace(first, **columns, places=places), kept
 
 
 def _cut(part: tuple[Part, dict[str, Any]], rows: slice) -> tuple[Part, dict[str, Any]]:
@@ -324,8 +326,14 @@ def _cut(part: tuple[Part, dict[str, Any]], rows: slice) -> tuple[Part, dict[str
         for name in ("X", "y", "weight", "groups")
         if getattr(values, name) is not None
     }
-    length = len(range(*rows.indices(len(values))))
-    return replace(values, **columns), {
+    start, length = rows.start or 0, len(range(*rows.indices(len(values))))
+    places, before = [], 0
+    for name, first, last in values.places:
+        a, b = max(start - before, 0), min(start + length - before, last - first + 1)
+        if a < b:
+            places.append((name, first + a, first + b - 1))
+        before += last - first + 1
+    return replace(values, **columns, places=tuple(places)), {
         name: column.slice(rows.start or 0, length) for name, column in kept.items()
     }
 
@@ -690,6 +698,8 @@ def _own_part(block: Any, number: int) -> Part:
             f"sample_weight), but {place} is a {type(block).__name__}."
         )
     X, y, groups, weight = (*block, None, None)[:4]
+    if sparse.issparse(X):
+        raise ValueError(f"X is sparse in {place}: pass arrays, X.toarray().")
     X, y = np.asarray(X), np.asarray(y)
     if X.ndim != 2:
         raise ValueError(f"X must be a table of rows and columns, got shape {X.shape} in {place}.")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import operator
 import pickle
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -197,13 +198,15 @@ class SparkBundles:
         from pyspark.sql.types import LongType, StructField, StructType
 
         parts, lengths = rows.parts, rows.survey.lengths
-        ends = np.cumsum(lengths)
         numbered = StructType([*parts.df.schema.fields, StructField(_NUMBER, LongType())])
-        df = parts.df.mapInArrow(_numberer((ends - lengths).tolist()), numbered)
+        df = parts.df.mapInArrow(_numbered, numbered)
         df = df.repartition(max(len(lengths), 1), parts.columns.groups)
         df = df.sortWithinPartitions(parts.columns.groups, _NUMBER)
         rows.passes["rows"] += 1
-        return cls(df.persist(StorageLevel.MEMORY_AND_DISK), parts.columns, rows.encoding)
+        df = df.persist(StorageLevel.MEMORY_AND_DISK)
+        bundles = cls(df, parts.columns, rows.encoding)
+        weakref.finalize(bundles, df.unpersist)
+        return bundles
 
     def map_reduce(self, function: Callable[[Rowset], T]) -> T | None:
         """Return the sum of a function of the bundles."""
@@ -245,18 +248,16 @@ def _mapper(
     return run
 
 
-def _numberer(starts: list[int]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
+def _numbered(batches: Iterator[Any]) -> Iterator[Any]:
+    """Give the rows of a partition numbers, after those of the partitions before."""
+    import pyarrow as pa
 
-        place = starts[_partition_number()]
-        for batch in batches:
-            numbers = pa.array(np.arange(place, place + batch.num_rows))
-            place += batch.num_rows
-            names = [*batch.schema.names, _NUMBER]
-            yield pa.RecordBatch.from_arrays([*batch.columns, numbers], names=names)
-
-    return run
+    place = _partition_number() << 40
+    for batch in batches:
+        numbers = pa.array(np.arange(place, place + batch.num_rows))
+        place += batch.num_rows
+        names = [*batch.schema.names, _NUMBER]
+        yield pa.RecordBatch.from_arrays([*batch.columns, numbers], names=names)
 
 
 def _tree(df: Any, run: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:

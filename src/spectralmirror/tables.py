@@ -43,7 +43,8 @@ def is_number(kind: Any) -> bool:
     """Return whether a type is one of whole or floating-point numbers, or of truth values."""
     if isinstance(kind, np.dtype):
         return kind.kind in "fiub"
-    return str(kind).lower().startswith(_NUMBERS)
+    name = str(kind).lower()
+    return name.startswith(_NUMBERS) and not name.startswith("interval")
 
 
 def family(kind: Any) -> str:

@@ -225,11 +225,11 @@ def check_groups(groups: Any, n: int) -> NDArray[np.int64] | None:
 
 
 def check_group_keys(groups: Any, n: int) -> NDArray[np.uint64] | None:
-    """Return the key of each row's group; None where every row is a group of its own."""
+    """Return the key of each row's group, None for None."""
     if groups is None:
         return None
     found, numbers = _numbered(groups, n)
-    return None if len(found) == n else group_keys(found)[numbers]
+    return group_keys(found)[numbers]
 
 
 def _numbered(groups: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -136,7 +136,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     status_ : str
         What happened, and what to do about it.
     n_iter_, n_passes_ : int
-        Steps of the last climb, and its passes over the rows; at most 100 of these, and a few for
+        Steps of the last climb, and its passes over the rows; at most 500 of these, and a few for
         Newton steps, where rows are not in memory.
     n_scans_ : int
         How often the rows were read in all, where they are not in memory.

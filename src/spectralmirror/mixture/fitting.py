@@ -12,7 +12,7 @@ import numpy as np
 from spectralmirror.arrays import Matrix
 from spectralmirror.engines import collect
 from spectralmirror.look import SAMPLE_BYTES
-from spectralmirror.mixture.ascent import Ascent, Climber
+from spectralmirror.mixture.ascent import Ascent, Climber, climb
 from spectralmirror.mixture.inference import MOST_PARAMETERS, Information, information, polish
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.mixture.starts import (
@@ -45,7 +45,7 @@ LEAST_SHARE = 0.5
 #: How often the last climb is taken up again where it did not end at a proper maximum.
 MOST_CLIMBS = 5
 #: A climb passes at most so often over rows that are not in memory.
-MOST_PASSES = 100
+MOST_PASSES = 500
 #: Samples grow by this factor on the way to all rows.
 GROWN = 4
 #: So many of the best maxima inside the subspace are refined on the rows where starts compete.
@@ -112,7 +112,7 @@ class Task:
 
     @cached_property
     def seed(self) -> int:
-        """The seed of the samples, in which a smaller one is part of every larger one."""
+        """The seed of the samples; a sample of a sample has another one."""
         return int(self.rng.randint(2**31))
 
 
@@ -156,16 +156,18 @@ def fit(task: Task) -> Fit:
     found = _race(task, sample, space)
     samples = [sample, *_between(task, sample, large, target)]
     best, inverse = _grown(task, found[0].ascent, samples)
-    known, tol = None, task.tol
+    known, tol, n_passes = None, task.tol, 0
     for _ in range(MOST_CLIMBS):
-        options = {"tol": tol, "max_iter": task.max_iter, "max_passes": task.max_passes}
+        passes = None if task.max_passes is None else max(task.max_passes - n_passes, 1)
+        options = {"tol": tol, "max_iter": task.max_iter, "max_passes": passes}
         climbed = task.climber(target, best.parameters, inverse=inverse, **options)
         climbed = _without_dead(task, target, climbed)
         best, known = polish(target, _heaviest_first(climbed), task.seed)
         if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
             best = _heaviest_first(best)
             known = None if known is None else information(target, best.parameters, task.seed)
-        if best.converged or not climbed.converged or task.max_passes is not None:
+        n_passes += best.n_passes
+        if best.converged or not climbed.converged or n_passes >= (task.max_passes or np.inf):
             break
         inverse, tol = None, tol / 10  # a long ridge, or a saddle: climb on, with more care
     starts, n_dropped = [one.start for one in found], task.k - len(best.parameters)
@@ -176,14 +178,14 @@ def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of as many rows as it takes to compare starts."""
     n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * task.k * len(likelihood.coordinates.matrix))
     n_groups = GROUPS_A_COMPONENT * task.k
-    return likelihood.on(likelihood.rowset.drawn(n_rows, n_groups, task.seed))
+    return likelihood.on(likelihood.rowset.drawn(n_rows, n_groups, task.seed + 1))
 
 
 def _large_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of as many rows as may be held in memory, if not all of them."""
-    rowset = likelihood.rowset
-    n_rows = SAMPLE_BYTES // 2 // (rowset.rows.n_features * rowset.rows.dtype.itemsize)
-    return likelihood.on(rowset.drawn(n_rows, GROUPS_A_COMPONENT * task.k, task.seed))
+    rows = task.likelihood.rowset.rows
+    n_rows = SAMPLE_BYTES // 2 // (rows.n_features * rows.dtype.itemsize)
+    return likelihood.on(likelihood.rowset.drawn(n_rows, GROUPS_A_COMPONENT * task.k, task.seed))
 
 
 def _between(
@@ -194,7 +196,7 @@ def _between(
     while GROWN * n < large.rowset.n_present:
         n *= GROWN
         sizes.append(n)
-    parts = [large.on(large.rowset.sample(n, n_groups, task.seed)) for n in sizes]
+    parts = [large.on(large.rowset.sample(n, n_groups, task.seed + 1)) for n in sizes]
     known, found = sample.rowset.n_present, []
     for one in (*parts, large, target):
         if one.rowset.n_present > known:
@@ -214,9 +216,11 @@ def _grown(task: Task, ascent: Ascent, samples: list[Likelihood]) -> tuple[Ascen
         if isinstance(task.init, Parameters):
             break
         if sample is not samples[0]:
-            options = {"tol": FINE, "max_iter": task.max_iter, "inverse": inverse}
-            ascent = task.climber(sample, ascent.parameters, **options)
-        found = information(sample, ascent.parameters, task.seed)
+            # by L-BFGS, whatever the user's own climber: it only has to come near
+            ascent = climb(
+                sample, ascent.parameters, tol=FINE, max_iter=task.max_iter, inverse=inverse
+            )
+        found = information(sample, ascent.parameters, task.seed + 2)
         share = sample.rowset.total_weight / larger.rowset.total_weight
         inverse = None if found is None else found.inverse * share
     return ascent, inverse
