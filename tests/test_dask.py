@@ -14,6 +14,8 @@ from agreement import assert_alike, mixture_rows
 from sklearn.exceptions import NotFittedError
 
 from spectralmirror import LinearClassifierMixture, SpectralMirror, scan
+from spectralmirror.blocks import Rows
+from spectralmirror.parts import Keyed
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -217,6 +219,16 @@ def test_samples_do_not_depend_on_the_chunks(grouped, monkeypatch):
     for chunks in [(12_000,), (5000, 7000), (1, 999, 0, 3000, 8000)]:
         there = {"groups": lazy(groups, chunks)} if grouped else {}
         assert_alike(mirror().fit(lazy(X, chunks), lazy(y, chunks), **there), expected)
+
+
+def test_dask_knows_how_large_rows_are(rows):
+    from dask.sizeof import sizeof
+
+    import spectralmirror.dask  # noqa: F401
+
+    X, y, groups, _ = rows
+    keyed = Keyed(Rows(X, np.ones(len(y))), groups.astype(np.uint64))
+    assert X.nbytes < sizeof(keyed) < 2 * X.nbytes
 
 
 def test_what_is_wrong_is_told(rows):

@@ -25,9 +25,11 @@ from spectralmirror import (
     WeakSignalWarning,
     scan,
 )
+from spectralmirror.blocks import Rows
 from spectralmirror.bundles import Contiguous, Spilled
 from spectralmirror.engines import reduce
 from spectralmirror.moments import LabelledMoments
+from spectralmirror.rowset import Rowset
 from spectralmirror.sampling import group_keys
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -841,3 +843,65 @@ def test_rows_with_gaps_between_them(rows):
     wide = np.column_stack([X, np.ones(len(X))])
     for make in (mirror, mixture):
         assert_alike(make().fit(wide[:, :-1], y), make().fit(X, y))
+
+
+def test_a_sample_of_a_sample_of_groups():
+    X, y, _, _ = mixture_rows(8000, 2)
+    rowset = Rowset.of(Rows(X, np.where(y == "yes", 1.0, -1.0)), np.repeat(np.arange(2000), 4))
+    large = rowset.sample(2000, 0, seed=0)
+    small = large.sample(400, 0, seed=1)
+    # 500 of 2,000 groups, and 100 of those: within four standard deviations
+    assert abs(len(large.sizes) - 500) < 4 * np.sqrt(2000 * 0.25 * 0.75)
+    assert abs(len(small.sizes) - 0.2 * len(large.sizes)) < 4 * np.sqrt(500 * 0.2 * 0.8)
+
+
+def test_few_large_groups_stay_out_of_memory(monkeypatch):
+    """However many groups are asked for, a sample is bounded, and never empty."""
+    monkeypatch.setattr("spectralmirror.rowset.SAMPLE_BYTES", 10_000)  # 625 rows
+    X, y, _, _ = mixture_rows(8000, 2)
+    groups = np.arange(8000) % 40
+    rowset, _ = scan(blocks_of([3000, 5000], X, y, groups)).rowset()
+    drawn = rowset.drawn(100, 1000, seed=0)
+    assert 200 <= drawn.n_present <= 2000  # three of 40 groups are expected
+    in_memory = Rowset.of(Rows(X, np.where(y == "yes", 1.0, -1.0)), group_keys(groups))
+    np.testing.assert_array_equal(drawn.keys, in_memory.drawn(100, 1000, seed=0).keys)
+
+
+@pytest.mark.filterwarnings("ignore::spectralmirror.WeakSignalWarning")
+def test_whole_numbers_of_any_length_name_groups():
+    X, y, _, _ = mixture_rows(600, 3)
+    groups = np.arange(600) // 4
+    names = [int(g) + 2**70 for g in groups]
+    found, expected = mirror().fit(X, y, groups=names), mirror().fit(X, y, groups=groups)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-8)
+
+
+def test_groups_of_one_row_that_counts(rows):
+    """A second row of weight 0 is no company."""
+    X, y, _, _ = rows
+    groups, weight = np.arange(4000), np.ones(4000)
+    groups[1], weight[1] = 0, 0
+    found = mixture().fit(scan([(X, y, groups, weight)]))
+    assert_alike(found, mixture().fit(X, y, groups=groups, sample_weight=weight))
+
+
+def test_a_file_that_grows_between_passes(rows, tmp_path):
+    def grow(path):
+        frame = pl.read_parquet(path)
+        pl.concat([frame, frame]).write_parquet(path)
+
+    source = vanishing(rows, tmp_path, grow)
+    with pytest.raises(ValueError, match="had 4,000 rows when they were first read"):
+        reduce(source, LabelledMoments.of)
+
+
+def test_places_of_rows_in_groups(tmp_path):
+    X, y, _, _ = mixture_rows(3000, 5)
+    fitted = mixture().fit(pl.DataFrame(X, schema=NAMES), y)
+    X[2345, 2] = np.nan
+    groups = np.arange(3000) // 7
+    path = tmp_path / "rows.parquet"
+    table(X, y, groups, np.ones(3000)).write_parquet(path)
+    source = scanned(path, groups="who")
+    with pytest.raises(ValueError, match="column 'c', row 2,345 of"):
+        source.map_to(tmp_path / "out.parquet", fitted.component_proba)

@@ -1,5 +1,6 @@
 """Spark DataFrames, with a real Spark in local mode, one of whose tasks fails."""
 
+import gc
 import os
 import shutil
 import sys
@@ -79,6 +80,14 @@ def test_a_dataframe(which, there):
     assert found.n_scans_ < 60
 
 
+def test_groups_leave_nothing_behind(there, spark):
+    df, _ = there
+    kept = spark.sparkContext._jsc.getPersistentRDDs().size()
+    mirror().fit(spectralmirror.spark.scan(df, label="y", features=NAMES, groups="who"))
+    gc.collect()
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == kept
+
+
 def test_an_array_column(there):
     df, frame = there
     found = mirror().fit(spectralmirror.spark.scan(df, label="y", features="x"))
@@ -117,6 +126,7 @@ def test_what_is_wrong_is_told(there, spark):
     one = df.filter("part = 1")
     missing = df.withColumn("b", functions.when(functions.col("part") < 3, df["b"]))
     unlabelled = df.withColumn("y", functions.when(functions.col("part") < 3, df["y"]))
+    strays = df.withColumn("who", functions.when(functions.col("part") < 3, df["who"]))
     ragged = df.withColumn(
         "x", functions.when(functions.col("part") < 3, df["x"]).otherwise(functions.array("a"))
     )
@@ -128,6 +138,10 @@ def test_what_is_wrong_is_told(there, spark):
         (lambda: scan(df, label="a", features="y"), "column 'y' holds string"),
         (lambda: mirror().fit(scan(missing, label="y", features=NAMES)), "NaN in column 'b'"),
         (lambda: mirror().fit(scan(unlabelled, label="y", features=NAMES)), "missing label"),
+        (
+            lambda: mirror().fit(scan(strays, label="y", features=NAMES, groups="who")),
+            "groups has missing values",
+        ),
         (lambda: mirror().fit(scan(ragged, label="y", features="x")), "3 numbers in every row"),
         (lambda: mirror().fit(scan(one.filter("a > 9"), label="y", features=NAMES)), "no rows"),
     ]:

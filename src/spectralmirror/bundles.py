@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,22 +23,12 @@ from spectralmirror.look import sample
 from spectralmirror.parts import Keyed, Parted, Remote, Streamed
 from spectralmirror.rowset import Block, Rowset, share_to_draw
 
-__all__ = ["Bundles", "Contiguous", "PartedRowset", "Spilled", "in_groups", "whole_groups"]
+__all__ = ["Contiguous", "PartedRowset", "Spilled", "in_groups", "whole_groups"]
 
 T = TypeVar("T")
 #: Rows that are brought together on disk, and then read at a time.
 BUCKET_BYTES = 64_000_000
 MOST_BUCKETS = 500
-
-
-class Bundles(Protocol):
-    """All bundles, as often as one likes: in this process, or summed by others."""
-
-    def rowsets(self) -> Iterator[Rowset]:
-        """Yield one bundle after the other."""
-
-    def map_reduce(self, function: Callable[[Rowset], T]) -> T | None:
-        """Return the sum of a function of the bundles, where it is not None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +60,10 @@ class PartedRowset:
     ----------
     rows : Streamed or Remote
         The rows one by one.
-    bundles : Bundles or None
-        The same in whole groups; None without groups.
+    bundles : object or None
+        The same in whole groups; None without groups. In this process, ``rowsets()`` yields one
+        bundle after the other. Elsewhere, ``map_reduce(function)`` returns the sum of a function of
+        the bundles, where it is not None.
     """
 
     rows: Any

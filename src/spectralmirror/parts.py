@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,6 @@ __all__ = [
     "Keyed",
     "Part",
     "Parted",
-    "Parts",
     "Remote",
     "Streamed",
     "Survey",
@@ -44,6 +43,8 @@ __all__ = [
 T = TypeVar("T")
 #: More different labels than these are not remembered: two are allowed.
 MOST_LABELS = 1_000
+#: Rows of which labels and groups are surveyed at a time.
+SURVEYED = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,25 +234,17 @@ class Keyed:
         return Rowset.of(self.rows, self.keys)
 
 
-class Parts(Protocol):
-    """All parts, in their order, as often as one likes."""
-
-    def map_reduce(self, function: Callable[[int, int, Part], T]) -> T | None:
-        """Return the sum of a function where it is not None; None if none is.
-
-        It is given the number of a part, how many rows of the part were handed over before (a part
-        may come in pieces), and some or all of its rows.
-        """
-
-
 @dataclass(frozen=True, eq=False)
 class Parted:
     """A source that is not in memory.
 
     Attributes
     ----------
-    parts : Parts
-        The rows as they are read.
+    parts : object
+        The rows as they are read. In this process, ``read(n_rows, dtype)`` yields parts of at most
+        so many rows. Elsewhere, ``map_reduce(function)`` returns the sum of a function of a part's
+        number, of how many of its rows were handed over before (it may come in pieces), and of
+        the part; values of None do not count.
     n_features : int
         Number of features.
     survey : Survey
