@@ -351,7 +351,7 @@ class Streamed(Parted):
     def _read(self, factor: int) -> Iterator[tuple[Rows, Part]]:
         self.passes["rows"] += 1
         size = block_rows(self.encoding.block_bytes, self.n_features, self.dtype, factor)
-        start, found = 0, 0
+        start, found, total = 0, 0, sum(self.survey.lengths)
         for part in self.parts.read(size, self.dtype):
             rows = self.encoding.rows(part, start)
             start += len(rows)
@@ -359,12 +359,12 @@ class Streamed(Parted):
             if len(rows):
                 found += len(rows)
                 yield rows, part
-            if start >= self.window[1] < sum(self.survey.lengths):
+            if start >= self.window[1] < total:
                 break  # the rest is not meant; after all rows there must be no more
-        if found != self.n_present:
+        if found != self.n_present or start > total:
             raise ValueError(
-                f"The files had {self.n_present:,} rows when they were first read, and have "
-                f"{found:,} now: do not change them while they are being used."
+                f"The files had {total:,} rows when they were first read, and have {start:,} now: "
+                "do not change them while they are being used."
             )
 
 
