@@ -662,7 +662,7 @@ def test_whole_numbers_that_others_follow(tmp_path):
 # ---------------------------------------------------------------- what has been wrong before
 
 
-def grouped_alike(groups, n=1500):
+def assert_grouped_alike(groups, n=1500):
     """Fit rows in small blocks, and compare with memory."""
     X, y, _, _ = mixture_rows(n, 4, group_size=5)
     found = mixture().fit(scan(blocks_of([n // 3, n - n // 3], X, y, groups), block_bytes=2_000))
@@ -677,7 +677,7 @@ def test_the_key_of_a_group_is_that_of_its_value(last):
     """Whole numbers are hashed alike, whatever else is in their block."""
     groups = np.random.default_rng(0).permutation(np.repeat(np.arange(300.0), 5))
     groups[-1] = last
-    grouped_alike(groups)
+    assert_grouped_alike(groups)
     keys = group_keys(np.array([3.0, last]))
     assert keys[0] == group_keys(np.array([3]))[0] == group_keys(np.array([3], dtype=object))[0]
     assert group_keys(np.array([0.0]))[0] == group_keys(np.array([-0.0]))[0]
@@ -685,9 +685,9 @@ def test_the_key_of_a_group_is_that_of_its_value(last):
 
 def test_groups_by_object_and_day():
     groups = np.random.default_rng(0).permutation(np.repeat(np.arange(300), 5))
-    grouped_alike(groups.astype(object))
-    grouped_alike(groups.astype("datetime64[D]"))
-    grouped_alike(np.array([f"{g}é" for g in groups], dtype=object))
+    assert_grouped_alike(groups.astype(object))
+    assert_grouped_alike(groups.astype("datetime64[D]"))
+    assert_grouped_alike(np.array([f"{g}é" for g in groups], dtype=object))
 
 
 def test_map_to_judges_groups_whole_where_some_rows_weigh_nothing(tmp_path):

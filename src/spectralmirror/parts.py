@@ -318,10 +318,6 @@ class Parted:
         a = self.window[0]
         return replace(self, window=(a + first, a + last))
 
-    def blocks(self, factor: int = 1) -> Iterator[Rows]:
-        """Yield the rows block by block."""
-        raise NotImplementedError
-
 
 def _weights_of(block: Rows) -> WeightSums:
     weight = np.ones(len(block)) if block.weight is None else block.weight.astype(np.float64)
