@@ -32,14 +32,18 @@ def draw(table: Any, path: Path) -> None:
             one = part.filter(part["what"] == what).sort("value")
             if len(one):
                 ax.plot(one["value"], one["seconds"], marker + "-", color=colour, label=name)
-        ax.set(xlabel=title, ylim=(0, None))
+        ax.set_xlabel(title)
         if against in ("rows", "features"):
-            ax.set(xscale="log", yscale="log", ylim=(None, None))
+            ax.set(xscale="log", yscale="log")
             ax.set_xticks(sorted(set(part["value"])))
             ax.set_xticklabels([f"{v:,}" if v < 1e5 else f"{v / 1e6:g} M" for v in ax.get_xticks()])
+            ax.set_yticks([1, 2, 5, 10, 20, 50], labels=["1", "2", "5", "10", "20", "50"])
             ax.minorticks_off()
+            ax.margins(0.08)
+            ax.autoscale()
         else:
             ax.set_xticks(sorted(set(part["value"])))
+            ax.set_ylim(0, 1.15 * max(part["seconds"]))
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("seconds, wall clock")
     handles = {h.get_label(): h for ax in axes for h in ax.get_lines()}
