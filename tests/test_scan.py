@@ -905,3 +905,15 @@ def test_places_of_rows_in_groups(tmp_path):
     source = scanned(path, groups="who")
     with pytest.raises(ValueError, match="column 'c', row 2,345 of"):
         source.map_to(tmp_path / "out.parquet", fitted.component_proba)
+
+
+def test_a_group_that_is_longer_than_a_block():
+    X, y, _, _ = mixture_rows(3000, 3)
+    groups = np.repeat(np.arange(302), [1000, 500, *[5] * 300])
+    blocks = blocks_of([900, 2100], X, y, groups)
+    rowset, _ = scan(blocks, block_bytes=2_000).rowset()
+    assert isinstance(rowset.bundles, Contiguous)
+    sizes = np.concatenate([block.sizes for block in rowset.blocks()])
+    assert sorted(sizes) == [*[5] * 300, 500, 1000]
+    found = mixture().fit(scan(blocks_of([50] * 60, X, y, groups)))
+    assert_alike(found, mixture().fit(X, y, groups=groups))
