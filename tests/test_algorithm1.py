@@ -1,5 +1,6 @@
 """Algorithm 1 against a literal transcription, and what must hold under transformations."""
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -261,3 +262,14 @@ def test_mirror_direction_helps_where_its_eigenvalue_is_weak():
     helped = paper(1, include_mirror_direction=True).fit(X, y)
     assert subspace_error(plain.components_, truth.profiles) > 0.5
     assert subspace_error(helped.components_, truth.profiles) < 0.1
+
+
+def test_many_features_do_not_look_sorted():
+    """The estimated covariance makes the step between the halves longer: Hotelling's T^2."""
+    rng = np.random.default_rng(0)
+    for d in (50, 190):
+        X = rng.standard_normal((800, d))
+        y = np.sign(X[:, 0] + rng.standard_normal(800))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            SpectralMirror(2, method="paper").fit(X, y)

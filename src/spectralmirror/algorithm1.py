@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import qr
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import Rows, Source
@@ -191,6 +191,14 @@ def count_outliers(
     return int((spectrum.deviations > edge).sum())
 
 
+def _largest_step(d: int, covariance_rows: float) -> float:
+    """Return what Hotelling's T^2 between the halves exceeds as rarely as SORTED says."""
+    left = covariance_rows - d
+    if not 0 < left < np.inf:
+        return float(chi2.isf(SORTED, d)) if left > 0 else np.inf
+    return float(d * covariance_rows / left * f.isf(SORTED, d, left))
+
+
 def describe(
     mirror: Mirror, second: MirroredRows | None, n_outliers: int | None, rate: float
 ) -> str | None:
@@ -210,7 +218,7 @@ def describe(
         means = np.array([mirror.first_label_mean, second.label_mean])
         labels = np.ptp(means) ** 2 > 36 * variance * (1 - means.mean() ** 2)
         step = mirror.whitening.whiten_sum(second.mean - mirror.first_mean)
-        features = step @ step > variance * chi2.isf(SORTED, len(step))
+        features = step @ step > variance * _largest_step(len(step), mirror.covariance_rows)
         if labels or features:
             return (
                 f"The two halves of the rows have very different {'labels' if labels else 'means'}"
