@@ -267,9 +267,9 @@ def test_mirror_direction_helps_where_its_eigenvalue_is_weak():
 def test_many_features_do_not_look_sorted():
     """The estimated covariance makes the step between the halves longer: Hotelling's T^2."""
     rng = np.random.default_rng(0)
-    for d in (50, 190):
-        X = rng.standard_normal((800, d))
-        y = np.sign(X[:, 0] + rng.standard_normal(800))
+    for n, d in ((800, 50), (4000, 900)):
+        X = rng.standard_normal((n, d))
+        y = np.sign(X[:, 0] + rng.standard_normal(n))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             SpectralMirror(2, method="paper").fit(X, y)
