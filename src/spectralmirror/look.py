@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import reduce
+from spectralmirror.sampling import chosen
 
 __all__ = ["look", "sample"]
 
@@ -62,6 +65,11 @@ def look(
     share = min(share, most / max(source.n_present, 1))
     if isinstance(source, Rows) and share == 1:
         return reduce(source, statistic, factor=factor), source.present()
+    if isinstance(source, Rows):  # the same rows, copied only once
+        present = np.arange(len(source)) if source.weight is None else np.flatnonzero(source.weight)
+        numbers = np.arange(source.start, source.start + len(present))
+        some = source[present[chosen(numbers, share, seed)]]
+        return reduce(source, statistic, factor=factor), some
     of = partial(_Look.of, statistic=statistic, share=share, seed=seed)
     found = reduce(source, of, factor=factor)
     return found.sums, Rows.joined(found.parts)
