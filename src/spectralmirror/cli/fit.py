@@ -1,0 +1,210 @@
+"""The command ``spectralmirror fit``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from spectralmirror.cli.console import (
+    AsJson,
+    Missing,
+    Quiet,
+    Seed,
+    check_output,
+    fail,
+    print_json,
+    say,
+    told,
+    watching,
+)
+
+__all__ = ["Files", "check_missing", "fit", "say_model"]
+
+Files = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV (also .gz), Parquet or Arrow: a file, a folder, or a glob in quotes.",
+        show_default=False,
+    ),
+]
+Columns = list[str]
+
+
+def fit(
+    file: Files,
+    label: Annotated[
+        str | None,
+        typer.Option(help="The column of labels: any two values.", show_default=False),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="A column that is the same for rows of one hidden classifier (person, session).",
+            show_default=False,
+        ),
+    ] = None,
+    features: Annotated[
+        Columns | None,
+        typer.Option(
+            help="Columns that are features, with commas or several times.",
+            show_default="all others",
+        ),
+    ] = None,
+    drop: Annotated[
+        Columns | None, typer.Option(help="Columns to leave out.", show_default=False)
+    ] = None,
+    categorical: Annotated[
+        Columns | None,
+        typer.Option(help="Columns of numbers that are codes of categories.", show_default=False),
+    ] = None,
+    components: Annotated[
+        str,
+        typer.Option(
+            "--components",
+            "-k",
+            metavar="auto|N",
+            help="How many hidden classifiers; auto takes the number with the least BIC.",
+        ),
+    ] = "auto",
+    response: Annotated[
+        str,
+        typer.Option(
+            metavar="logistic|probit|hard",
+            help="How a score becomes a label.",
+            autocompletion=lambda: ["logistic", "probit", "hard"],
+        ),
+    ] = "logistic",
+    l2: Annotated[float, typer.Option(help="Strength of the penalty on large profiles.")] = 0.1,
+    intercept: Annotated[
+        bool | None,
+        typer.Option(
+            "--intercept/--no-intercept",
+            help="Whether classifiers have intercepts.",
+            show_default="yes, but no for --pairs",
+        ),
+    ] = None,
+    pairs: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="LEFT RIGHT",
+            help="Comparisons: features are LEFTx less RIGHTx for all columns that stand twice.",
+            show_default=False,
+        ),
+    ] = None,
+    winner: Annotated[
+        str | None,
+        typer.Option(
+            help="With --pairs: the column that says who won, left or right.", show_default=False
+        ),
+    ] = None,
+    missing: Missing = "error",
+    seed: Seed = 0,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model to write.")] = Path(
+        "model.skops"
+    ),
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the hidden classifiers behind the labels in a file.
+
+    Numbers are features as they are; text, truth values and categories become one feature for each
+    level but the most frequent one. Dates and free text are refused.
+
+    For example:
+
+        spectralmirror fit ratings.csv --label liked --group session -o model.skops
+
+        spectralmirror fit "votes/*.parquet" --label yea --drop name --drop date -k 2
+
+        spectralmirror fit choices.csv --pairs left_ right_ --winner choice --group person
+    """
+    if pairs is None and winner is not None:
+        fail("--winner belongs to --pairs LEFT RIGHT; use --label for a column of labels.")
+    if pairs is not None and (winner is None or label is not None):
+        fail("--pairs LEFT RIGHT needs --winner COLUMN, and no --label.")
+    column = winner if label is None else label
+    if column is None:
+        fail("Which column holds the labels? Name it: --label COLUMN.")
+    check_missing(missing)
+    k = _number_of_components(components)
+    if response not in ("logistic", "probit", "hard"):
+        fail(f"--response must be logistic, probit or hard, got {response!r}.")
+    if not 0 <= l2 < float("inf"):
+        fail(f"--l2 must be 0 or more, got {l2}.")
+    check_output(output, file)
+    with told(quiet), watching(quiet) as listen:
+        listen("loading", 0)
+        from spectralmirror import LinearClassifierMixture, save
+        from spectralmirror.census import Question
+        from spectralmirror.fitted import fit_table
+        from spectralmirror.readers import readers_of
+
+        readers = readers_of(file)
+        known = {name for reader in readers for name in reader.types}
+        known |= {name.removeprefix(side) for side in pairs or () for name in known}
+        question = Question(
+            label=column,
+            group=group,
+            features=_names(features, known),
+            drop=_names(drop, known),
+            categorical=_names(categorical, known),
+            pairs=pairs,
+            missing=str(missing),
+        )
+        mixture = LinearClassifierMixture(
+            k,
+            response=response,
+            l2=l2,
+            fit_intercept=pairs is None if intercept is None else intercept,
+            random_state=seed,
+        )
+        model = fit_table(readers, question, mixture, source=file, listen=listen)
+        save(model, output)
+    if as_json:
+        print_json({"model": str(output), **model.described()})
+        return
+    say_model(model, quiet)
+    say(quiet, f"\nModel: {output}")
+    say(quiet, f"Next:  spectralmirror report {output} {_quoted(file)} -o report.html")
+
+
+def say_model(model: Any, quiet: bool) -> None:
+    """Print what was found."""
+    from spectralmirror.fitted import told_model
+
+    for line in told_model(model):
+        say(quiet, line)
+
+
+def check_missing(missing: str | None) -> None:
+    """Raise where it is not said what to do about missing values."""
+    if missing not in (None, "error", "impute", "drop"):
+        fail(f"--missing must be error, impute or drop, got {missing!r}.")
+
+
+def _number_of_components(text: str) -> int | str:
+    if text == "auto":
+        return text
+    try:
+        k = int(text)
+    except ValueError:
+        k = 0
+    if k < 1:
+        fail(f"-k must be auto or a whole number of at least 1, got {text!r}.")
+    return k
+
+
+def _names(given: Sequence[str] | None, known: set[str] | Mapping[str, Any]) -> list[str]:
+    """Return names of columns that were given with commas, or several times."""
+    names = []
+    for text in given or ():
+        names += [text] if text in known else [name.strip() for name in text.split(",")]
+    return [name for name in names if name]
+
+
+def _quoted(file: str) -> str:
+    return f'"{file}"' if any(mark in file for mark in " *?[") else file
