@@ -334,14 +334,18 @@ def _refuse_infinite(tallies: Mapping[str, Tally], n_rows: int) -> None:
     bad = {name: tally.n_infinite for name, tally in tallies.items() if tally.n_infinite}
     if bad:
         told = ", ".join(f"{name!r} {count:,}" for name, count in bad.items())
-        raise ValueError(f"Values are infinite in some of {n_rows:,} rows: {told}. Mend them.")
+        raise ValueError(
+            f"Values are infinite in some of {n_rows:,} rows: {told}. Mend them, or leave the "
+            f"column out: {_drop(bad)}."
+        )
 
 
 def _left_out(name: str, tally: Tally, question: Question) -> str | None:
     """Return why a column is no feature."""
     if tally.is_empty and question.missing != "error":
         return f"Column {name!r} is empty and was left out."
-    if tally.is_constant:
+    gaps_matter = tally.n_missing > 0 and question.missing == "error"
+    if tally.is_constant and not gaps_matter:
         return f"Column {name!r} holds the same value in all rows and was left out."
     return None
 

@@ -37,6 +37,8 @@ __all__ = ["FittedTable", "Known", "fit_table"]
 IN_MEMORY = 1 << 29
 
 
+#: What parameters are called on the command line.
+OPTIONS = {"n_components='auto'": "-k auto", "n_init": "--starts", "max_iter": "--max-iter"}
 #: What profiles are, for each response.
 SCALES = {"logistic": "Log-odds", "probit": "Probits", "hard": "Direction"}
 
@@ -345,7 +347,7 @@ def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
             f"Who made a label can be named rightly for {mixture.expected_accuracy_:.0%} of the "
             f"rows{groups}."
         )
-    yield mixture.status_
+    yield in_options(mixture.status_)
     lines = table(mixture, 0.95)
     scale = dict(zip(model.recipe.names, mixture.feature_scale_, strict=True))
     interval = "" if np.isnan(mixture.coef_standard_error_).all() else " (95 % interval)"
@@ -361,6 +363,13 @@ def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
         width = max(len(line.term) for line in features[:most])
         for line in features[:most]:
             yield f"    {line.term:<{width}}  {_effect(line, model)}"
+
+
+def in_options(status: str) -> str:
+    """Let a status speak of options of the command line instead of parameters."""
+    for parameter, option in OPTIONS.items():
+        status = status.replace(parameter, option)
+    return status
 
 
 def _effect(line: Line, model: FittedTable) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import zlib
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -30,8 +31,9 @@ OURS = {
         "recipe.Number",
         "recipe.Recipe",
         "subspace.SpectralMirror",
+        "whitening.Whitening",
     )
-}
+} | {"numpy.dtype"}
 
 
 def save(model: Any, path: str | Path) -> None:
@@ -62,7 +64,7 @@ def save(model: Any, path: str | Path) -> None:
         raise TypeError(f"save stores models of spectralmirror, got {type(model).__name__}.")
     check_is_fitted(getattr(model, "mixture", model))
     content = {"format": FORMAT, "written_by": f"spectralmirror {__version__}", "model": model}
-    packed = skops.io.dumps(content)
+    packed = skops.io.dumps(content, compression=ZIP_DEFLATED)
     foreign = set(skops.io.get_untrusted_types(data=packed)) - OURS
     if foreign:
         raise ValueError(
@@ -106,31 +108,21 @@ def _content(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    foreign = ValueError(f"{path} is no model of spectralmirror: store one with save, or fit -o.")
     packed = path.read_bytes()
-    try:
-        with ZipFile(path) as file:
-            damaged = file.testzip()
-            schema = json.loads(file.read("schema.json"))
-        if damaged:
-            raise ValueError(f"{path} is damaged ({damaged}): store the model again.")
-    except (BadZipFile, EOFError, NotImplementedError, OSError):
-        hint = ", or was cut off" if packed[:2] == b"PK" else ""
-        raise ValueError(f"{path} is no model of spectralmirror{hint}.") from None
-    except (KeyError, UnicodeDecodeError, json.JSONDecodeError):
-        raise foreign from None
-    del schema
+    foreign = ValueError(f"{path} is no model of spectralmirror.")
+    _check_container(packed, path)
     try:
         unknown = set(skops.io.get_untrusted_types(data=packed)) - OURS
-        if unknown:
-            raise ValueError(
-                f"{path} holds {', '.join(sorted(unknown)[:3])}, which no model of spectralmirror "
-                "does: it was not loaded."
-            )
+    except Exception:  # whatever a mutilated or foreign file may cause inside the reader
+        raise foreign from None
+    if unknown:
+        raise ValueError(
+            f"{path} holds {', '.join(sorted(unknown)[:3])}, which no model of spectralmirror "
+            "does: it was not loaded."
+        )
+    try:
         content = skops.io.loads(packed, trusted=sorted(OURS))
-    except ValueError:
-        raise
-    except Exception as error:  # whatever a mutilated file may cause inside the reader
+    except Exception as error:
         raise ValueError(f"{path} is damaged ({type(error).__name__}).") from None
     if not isinstance(content, dict) or not {"format", "written_by", "model"} <= set(content):
         raise foreign
@@ -141,6 +133,18 @@ def _content(path: str | Path) -> dict[str, Any]:
         )
     _check(content["model"], path)
     return content
+
+
+def _check_container(packed: bytes, path: Path) -> None:
+    """Raise where a file is no archive, was cut off, or has other checksums than it says."""
+    try:
+        with ZipFile(BytesIO(packed)) as file:
+            damaged = file.testzip()
+    except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, zlib.error):
+        hint = ", or was cut off or damaged" if packed[:2] == b"PK" else ""
+        raise ValueError(f"{path} is no model of spectralmirror{hint}.") from None
+    if damaged:
+        raise ValueError(f"{path} is damaged ({damaged}): store the model again.")
 
 
 def _check(model: Any, path: Path) -> None:

@@ -18,7 +18,7 @@ from spectralmirror.cli.console import (
     told,
     watching,
 )
-from spectralmirror.cli.fit import Files, check_missing
+from spectralmirror.cli.fit import Files, check_missing, names_of
 
 if TYPE_CHECKING:
     from spectralmirror.fitted import FittedTable
@@ -30,13 +30,15 @@ Model = Annotated[
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(help="Columns of FILE to copy into the output.", show_default=False),
+    typer.Option(
+        metavar="COLUMNS", help="Columns of FILE to copy into the output.", show_default=False
+    ),
 ]
 
 
 def predict(
     model: Model,
-    file: Files,
+    files: Files,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="What to write: .parquet, .arrow, .csv or .csv.gz."),
@@ -44,6 +46,7 @@ def predict(
     history: Annotated[
         str | None,
         typer.Option(
+            metavar="FILE",
             help="Labelled rows of the same groups: each group is predicted by its own classifier.",
             show_default=False,
         ),
@@ -65,18 +68,18 @@ def predict(
         spectralmirror predict model.skops new.csv --history ratings.csv
     """
     check_missing(missing)
-    check_output(output, file, model)
+    check_output(output, *files, model)
     with told(quiet), watching(quiet) as listen:
         from spectralmirror.applied import write_predictions
         from spectralmirror.readers import readers_of
 
-        table = load_table(model)
+        table, readers = load_table(model), readers_of(files)
         done = write_predictions(
             table,
-            readers_of(file),
+            readers,
             output,
             history=None if history is None else readers_of(history),
-            keep=keep or (),
+            keep=names_of(keep, readers),
             missing=missing,
             listen=lambda n: listen("predicting", n),
         )
@@ -85,7 +88,7 @@ def predict(
 
 def cluster(
     model: Model,
-    file: Files,
+    files: Files,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="What to write: .parquet, .arrow, .csv or .csv.gz."),
@@ -111,19 +114,20 @@ def cluster(
         spectralmirror cluster model.skops ratings.csv -o sessions.csv --by-group
     """
     check_missing(missing)
-    check_output(output, file, model)
+    check_output(output, *files, model)
     with told(quiet), watching(quiet) as listen:
         from spectralmirror.applied import write_clusters, write_groups
         from spectralmirror.readers import readers_of
 
-        table = load_table(model)
+        table, readers = load_table(model), readers_of(files)
         options: dict[str, Any] = {"missing": missing, "listen": lambda n: listen("judging", n)}
         if by_group:
             if table.group is None:
                 fail(f"{model} was fitted without --group, so there are no groups.")
-            done = write_groups(table, readers_of(file), output, **options)
+            done = write_groups(table, readers, output, **options)
         else:
-            done = write_clusters(table, readers_of(file), output, keep=keep or (), **options)
+            kept = names_of(keep, readers)
+            done = write_clusters(table, readers, output, keep=kept, **options)
     _tell(done, as_json, quiet)
 
 

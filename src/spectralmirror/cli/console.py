@@ -46,8 +46,8 @@ Seed = Annotated[int, typer.Option(help="Seed of random numbers.", min=0, max=2*
 Missing = Annotated[
     str | None,
     typer.Option(
-        metavar="error|impute|drop",
-        help="Missing values: stop, fill by mean or most frequent level, or leave the row out.",
+        metavar="WHAT",
+        help="Missing values: error, impute (mean or most frequent level) or drop (the row).",
         autocompletion=lambda: ["error", "impute", "drop"],
         show_default=False,
     ),
@@ -115,11 +115,15 @@ def _sentence(problem: Exception) -> str:
 
 
 def _warner(quiet: bool) -> Callable[..., None]:
-    """Return what prints warnings of ours, each once, as a line without place."""
+    """Return what prints warnings of ours, each once, as a line without place.
+
+    Those of mixtures are part of their status, which is printed with what was found.
+    """
     said: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
         ours = category.__module__.startswith("spectralmirror")
+        ours = ours and category.__name__ != "MixtureWarning"
         if ours and not quiet and str(message) not in said:
             said.add(str(message))
             errors.print(f"Warning: {message}", markup=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,13 +22,13 @@ from spectralmirror.cli.console import (
     watching,
 )
 
-__all__ = ["Files", "check_missing", "fit", "say_model"]
+__all__ = ["Files", "check_missing", "fit", "names_of", "say_model"]
 
 Files = Annotated[
-    str,
+    list[str],
     typer.Argument(
         metavar="FILE",
-        help="CSV (also .gz), Parquet or Arrow: a file, a folder, or a glob in quotes.",
+        help="CSV (also .gz), Parquet or Arrow: files, a folder, or a glob in quotes.",
         show_default=False,
     ),
 ]
@@ -35,14 +36,17 @@ Columns = list[str]
 
 
 def fit(
-    file: Files,
+    files: Files,
     label: Annotated[
         str | None,
-        typer.Option(help="The column of labels: any two values.", show_default=False),
+        typer.Option(
+            metavar="COLUMN", help="The column of labels: any two values.", show_default=False
+        ),
     ] = None,
     group: Annotated[
         str | None,
         typer.Option(
+            metavar="COLUMN",
             help="A column that is the same for rows of one hidden classifier (person, session).",
             show_default=False,
         ),
@@ -50,16 +54,22 @@ def fit(
     features: Annotated[
         Columns | None,
         typer.Option(
+            metavar="COLUMNS",
             help="Columns that are features, with commas or several times.",
             show_default="all others",
         ),
     ] = None,
     drop: Annotated[
-        Columns | None, typer.Option(help="Columns to leave out.", show_default=False)
+        Columns | None,
+        typer.Option(metavar="COLUMNS", help="Columns to leave out.", show_default=False),
     ] = None,
     categorical: Annotated[
         Columns | None,
-        typer.Option(help="Columns of numbers that are codes of categories.", show_default=False),
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns of numbers that are codes of categories.",
+            show_default=False,
+        ),
     ] = None,
     components: Annotated[
         str,
@@ -73,8 +83,8 @@ def fit(
     response: Annotated[
         str,
         typer.Option(
-            metavar="logistic|probit|hard",
-            help="How a score becomes a label.",
+            metavar="KIND",
+            help="How a score becomes a label: logistic, probit or hard.",
             autocompletion=lambda: ["logistic", "probit", "hard"],
         ),
     ] = "logistic",
@@ -98,10 +108,16 @@ def fit(
     winner: Annotated[
         str | None,
         typer.Option(
-            help="With --pairs: the column that says who won, left or right.", show_default=False
+            metavar="COLUMN",
+            help="With --pairs: who won, left or right.",
+            show_default=False,
         ),
     ] = None,
     missing: Missing = "error",
+    starts: Annotated[
+        int, typer.Option(min=1, help="The most starts of the search for the best fit.")
+    ] = 44,
+    max_iter: Annotated[int, typer.Option(min=1, help="The most steps of a climb.")] = 500,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model to write.")] = Path(
         "model.skops"
@@ -135,7 +151,7 @@ def fit(
         fail(f"--response must be logistic, probit or hard, got {response!r}.")
     if not 0 <= l2 < float("inf"):
         fail(f"--l2 must be 0 or more, got {l2}.")
-    check_output(output, file)
+    check_output(output, *files)
     with told(quiet), watching(quiet) as listen:
         listen("loading", 0)
         from spectralmirror import LinearClassifierMixture, save
@@ -143,15 +159,13 @@ def fit(
         from spectralmirror.fitted import fit_table
         from spectralmirror.readers import readers_of
 
-        readers = readers_of(file)
-        known = {name for reader in readers for name in reader.types}
-        known |= {name.removeprefix(side) for side in pairs or () for name in known}
+        readers = readers_of(files)
         question = Question(
             label=column,
             group=group,
-            features=_names(features, known),
-            drop=_names(drop, known),
-            categorical=_names(categorical, known),
+            features=names_of(features, readers, pairs),
+            drop=names_of(drop, readers, pairs),
+            categorical=names_of(categorical, readers, pairs),
             pairs=pairs,
             missing=str(missing),
         )
@@ -160,16 +174,18 @@ def fit(
             response=response,
             l2=l2,
             fit_intercept=pairs is None if intercept is None else intercept,
+            n_init=starts,
+            max_iter=max_iter,
             random_state=seed,
         )
-        model = fit_table(readers, question, mixture, source=file, listen=listen)
+        model = fit_table(readers, question, mixture, source=", ".join(files), listen=listen)
         save(model, output)
     if as_json:
         print_json({"model": str(output), **model.described()})
         return
     say_model(model, quiet)
     say(quiet, f"\nModel: {output}")
-    say(quiet, f"Next:  spectralmirror report {output} {_quoted(file)} -o report.html")
+    say(quiet, f"Next:  spectralmirror report {output} {_quoted(files)} -o report.html")
 
 
 def say_model(model: Any, quiet: bool) -> None:
@@ -198,13 +214,17 @@ def _number_of_components(text: str) -> int | str:
     return k
 
 
-def _names(given: Sequence[str] | None, known: set[str] | Mapping[str, Any]) -> list[str]:
+def names_of(
+    given: Sequence[str] | None, readers: Sequence[Any], pairs: Sequence[str] | None = None
+) -> list[str]:
     """Return names of columns that were given with commas, or several times."""
+    known = {name for reader in readers for name in reader.types}
+    known |= {name.removeprefix(side) for side in pairs or () for name in known}
     names = []
     for text in given or ():
         names += [text] if text in known else [name.strip() for name in text.split(",")]
     return [name for name in names if name]
 
 
-def _quoted(file: str) -> str:
-    return f'"{file}"' if any(mark in file for mark in " *?[") else file
+def _quoted(files: Sequence[str]) -> str:
+    return " ".join(shlex.quote(file) for file in files)

@@ -69,7 +69,7 @@ def _columns(table: Any) -> list[str]:
 
 def report(
     model: Model,
-    file: Files,
+    files: Files,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
         "report.html"
     ),
@@ -88,9 +88,9 @@ def report(
         spectralmirror report model.skops ratings.csv -o report.html
     """
     check_missing(missing)
-    check_output(output, file, model)
+    check_output(output, *files, model)
     with told(quiet), watching(quiet) as listen:
-        data = write(load_table(model), file, output, missing, seed, listen)
+        data = write(load_table(model), files, output, missing, seed, listen)
     if as_json:
         print_json(data)
         return
@@ -98,17 +98,17 @@ def report(
 
 
 def write(
-    table: Any, file: str, output: Path, missing: str | None, seed: int, listen: Any
+    table: Any, files: list[str], output: Path, missing: str | None, seed: int, listen: Any
 ) -> dict[str, Any]:
     """Write a report on rows of files, all of them or a sample."""
     from spectralmirror.drawn import draw_rows
     from spectralmirror.readers import readers_of
     from spectralmirror.report import write_report
 
-    rows = draw_rows(table, readers_of(file), missing, lambda n: listen("reading", n))
+    rows = draw_rows(table, readers_of(files), missing, lambda n: listen("reading", n))
     listen("writing the report", 0)
     about = {
-        "files": file,
+        "files": ", ".join(files),
         "label": table.label,
         "group": table.group,
         "n_rows": rows.n_rows,

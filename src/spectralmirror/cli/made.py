@@ -64,7 +64,7 @@ def demo(
             listen=listen,
         )
         save(model, files[1])
-        write(model, str(files[0]), files[2], None, seed, listen)
+        write(model, [str(files[0])], files[2], None, seed, listen)
         right = share_named_rightly(model, readers_of(files[0]), who)
     if as_json:
         paths = dict(zip(("data", "model", "report"), map(str, files), strict=True))
@@ -95,7 +95,7 @@ def simulate(
     ] = 1,
     norm: Annotated[float, typer.Option(help="Length of the profiles.")] = 4.0,
     response: Annotated[
-        str, typer.Option(metavar="logistic|probit|hard", help="How a score becomes a label.")
+        str, typer.Option(metavar="KIND", help="Labels: logistic, probit or hard.")
     ] = "logistic",
     truth: Annotated[
         Path | None,
