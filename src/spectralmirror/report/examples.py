@@ -28,7 +28,10 @@ def examples(given: Given) -> list[dict[str, Any]]:
     says = np.column_stack([mixture.predict_proba(given.X, one)[:, 1] for one in np.eye(k)])
     found = []
     for c in range(k):
-        clearest = only_one_says_so(says, c)[:LOOKED_THROUGH]
+        clearest = only_one_says_so(says, c)
+        if k == 2:  # which disagree about the same rows: each has those it calls positive
+            clearest = clearest[says[clearest, c] > 0.5]
+        clearest = clearest[:LOOKED_THROUGH]
         columns = _telling_columns(given, c, clearest[:MOST_EXAMPLES])
         found.append(
             {

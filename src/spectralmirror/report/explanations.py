@@ -125,16 +125,18 @@ def weight(classifier: dict[str, Any], data: dict[str, Any]) -> str:
 
 def says(probability: float, data: dict[str, Any]) -> str:
     """Return the label that a classifier would give, and how surely."""
-    labels = data["labels"]
+    label = data["labels"]["positive" if probability > 0.5 else "negative"]
     sure = max(probability, 1 - probability)
-    return f"{labels['positive' if probability > 0.5 else 'negative']} ({percent(sure)})"
+    return f"{label} ({'over 99' if sure > 0.99 else format(100 * sure, '.0f')}\u00a0%)"
 
 
 def others_say(row: dict[str, Any], data: dict[str, Any]) -> str:
     """Return the label that all others would give, and how sure the least sure of them is."""
     least = min(row["others"], key=lambda p: max(p, 1 - p))
     text = says(least, data)
-    return text if len(row["others"]) == 1 else text.replace("(", "(at least ", 1)
+    if len(row["others"]) == 1 or "over" in text:
+        return text
+    return text.removesuffix(")") + " or more)"
 
 
 def estimates(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -171,10 +173,11 @@ def held_out_words(data: dict[str, Any]) -> list[str]:
     """Return how rows were held out, and what came of it."""
     held_out, k = data["held_out"], data["model"]["k"]
     grouped = held_out["n_groups"] is not None
-    of = f" in {count(held_out['n_groups'], 'group')}, whole groups together" if grouped else ""
+    of = f" in {count(held_out['n_groups'], 'group')}" if grouped else ""
     found = [
-        f"{count(held_out['n_rows'], 'row')}{of} were divided into {held_out['n_folds']} parts, "
-        "and each part predicted by models fitted to the other parts: this one, and a single "
+        f"{count(held_out['n_rows'], 'row')}{of} were divided into {held_out['n_folds']} parts"
+        f"{' of whole groups' if grouped else ''}, and each part predicted by models fitted to the "
+        f"other parts: {'this mixture' if k > 1 else 'this classifier'}, and a single "
         "logistic regression with the same penalty. Log-loss is the mean of −log of the "
         "probability that was given to the label seen; less is better. An AUC or accuracy of "
         "100 % would be perfect."

@@ -102,9 +102,10 @@ def _profiles(data: dict[str, Any]) -> tuple[Callable[[Any], Any], float]:
         draw_profiles(shown, ax)
         ax.set_title("")
         ax.set_xlabel("effect on the label, per SD of the feature")
+        legend_below(ax, below=0.5 / inside)
 
-    height = 1.2 + len(shown["features"]) * max(0.26, 0.11 * len(found)) + 0.2 * (len(found) // 3)
-    return draw, height
+    inside = len(shown["features"]) * max(0.26, 0.1 * len(found)) + 0.1
+    return draw, inside + 0.9 + 0.2 * (len(found) // 3)
 
 
 def _assignments(histogram: dict[str, Any], ax: Any) -> None:
@@ -116,6 +117,7 @@ def _assignments(histogram: dict[str, Any], ax: Any) -> None:
     ]
     draw_responsibilities({**histogram, "components": names}, ax)
     ax.set_title("")
+    legend_below(ax)
 
 
 def _calibration(curves: dict[str, Any], ax: Any) -> None:
@@ -138,7 +140,7 @@ def _calibration(curves: dict[str, Any], ax: Any) -> None:
             elinewidth=0.8,
             label=label,
         )
-    ax.plot([0, 1], [0, 1], color=BULK, linewidth=1, label="as it should be", zorder=0)
+    ax.plot([0, 1], [0, 1], color=BULK, linewidth=1, label="perfect", zorder=0)
     ax.set(xlabel="predicted probability of +1", ylabel="share of +1 seen")
     legend_below(ax)
 

@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["LONGEST_VALUE", "plain", "value_text"]
 
 #: Significant digits that are kept: more than a page shows, and than the estimates deserve.
-DIGITS = 6
+DIGITS = 7
 #: Values of users are cut to so many characters: a page is no place for whole documents.
 LONGEST_VALUE = 80
 

@@ -6,15 +6,17 @@ import math
 from typing import Any
 
 from spectralmirror.report.words import (
+    SPACE,
     between,
     count,
+    factor,
+    fixed,
     listing,
     number,
     percent,
     quoted,
     range_of,
     signed,
-    times,
 )
 
 __all__ = ["contrast", "effect", "facts", "finding", "gain", "title"]
@@ -44,14 +46,15 @@ def finding(data: dict[str, Any]) -> str:
         )
         return f"{labels} are described by a single linear classifier: {why}. {_support(data)}"
     grouped = data["rows"]["n_groups"] is not None
-    shares: list[str] = []
+    shares = []
     for c in data["classifiers"]:
-        of = f" of {'the groups' if grouped else 'them'}" if not shares else ""
         interval = between(c["weight_interval"], percent) if data["model"]["has_errors"] else ""
-        shares.append(f"{c['name']} for {percent(c['weight'])}{of}{interval}")
+        share = f"{percent(c['weight'])}{' of the groups' if grouped else ''}{interval}"
+        shares.append(f"{c['name']} {'those of ' if grouped else ''}{share}")
+    shares[0] = f"Classifier {shares[0].replace(' ', ' makes ', 1)}"
     return (
-        f"{labels} look as if they were made by {k} hidden classifiers. Classifier "
-        f"{listing(shares)}. {_support(data)}"
+        f"{labels} look as if they were made by {k} hidden classifiers. {listing(shares)}. "
+        f"{_support(data)}"
     )
 
 
@@ -81,14 +84,13 @@ def _support(data: dict[str, Any]) -> str:
 def gain(comparison: dict[str, Any]) -> str:
     """Return by how much the log-loss of a mixture is lower, and its interval."""
     value, interval = comparison["gain"], comparison["gain_interval"]
-    lower = value >= 0
+    way, sign = ("lower", 1) if value >= 0 else ("higher", -1)
     if interval is None:
-        return f"{'lower' if lower else 'higher'} by {number(abs(value), 2)} a label"
-    ends = interval if lower else [-interval[1], -interval[0]]
-    return (
-        f"{'lower' if lower else 'higher'} by {number(abs(value), 2)} a label, 95{chr(160)}% "
-        f"interval {range_of(ends, lambda end: number(end, 2))}"
-    )
+        return f"{way} by {number(abs(value), 2)} a label"
+    half = (interval[1] - interval[0]) / 2
+    decimals = 1 - math.floor(math.log10(half)) if half > 1e-9 else 9  # two digits of the error
+    ends = range_of([sign * end for end in interval], lambda end: fixed(end, decimals))
+    return f"{way} by {fixed(abs(value), decimals)} a label, 95{SPACE}% interval {ends}"
 
 
 def facts(data: dict[str, Any]) -> list[tuple[str, str]]:
@@ -122,13 +124,13 @@ def _rows(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _model(data: dict[str, Any]) -> list[tuple[str, str]]:
     model = data["model"]
-    path = ", ".join(f"{number(bic, 7)} for {k}" for k, bic in model["bic_path"])
+    path = ", ".join(f"{fixed(bic, 1)} for {k}" for k, bic in model["bic_path"])
     how = "as asked for"
     if model["asked"] == "auto":
         how = f"by the least BIC ({path})"
     elif model["asked"] != model["k"]:
         how = f"though {model['asked']} were asked for"
-    criteria = f"log-likelihood {number(model['log_likelihood'], 7)}, BIC {number(model['bic'], 7)}"
+    criteria = f"log-likelihood {fixed(model['log_likelihood'], 1)}, BIC {fixed(model['bic'], 1)}"
     intercepts = "" if model["intercepts"] else ", without intercepts"
     return [
         ("Classifiers", f"{model['k']}, {how}"),
@@ -154,32 +156,43 @@ def effect(entry: dict[str, Any], data: dict[str, Any]) -> str:
         form = between(ends, lambda end: number(end, 2))
         return f"moves the score towards {towards} by {number(abs(value), 2)}{form} {step}"
     if unclear:
-        odds = f"times {times(_exp(value))}{between([*map(_exp, interval)], times)}"
-        return f"has no clear effect on the odds of {positive}: {odds} {step}"
-    ends = None if interval is None else [_exp(abs(end)) for end in interval]
+        return (
+            f"has no clear effect on the odds of {positive}: times {factor(value, interval)} {step}"
+        )
     if value >= 0:
-        fold = f"{times(_exp(value))}-fold{between(ends, times)}"
-        return f"raises the odds of {positive} {fold} {step}"
-    return f"divides the odds of {positive} by {times(_exp(-value))}{between(ends, times)} {step}"
+        by, bracket, limits = factor(value, interval).partition(" (")
+        return f"raises the odds of {positive} {by}-fold{bracket}{limits} {step}"
+    return f"divides the odds of {positive} by {factor(-value, _turned(interval))} {step}"
 
 
 def contrast(entry: dict[str, Any], data: dict[str, Any]) -> str:
     """Return how a classifier differs from the mean of the others in a feature."""
     others = "the other" if data["model"]["k"] == 2 else "the others on average"
-    step = _step(entry)
-    if data["model"]["response"] == "logistic":
-        own, theirs = times(_exp(entry["own"])), times(_exp(entry["others"]))
-        interval = entry["interval"]
-        ends = None if interval is None else [*map(_exp, interval)]
+    step, value, interval = _step(entry), entry["value"], entry["interval"]
+    if data["model"]["response"] != "logistic":
+        own, theirs = signed(entry["own"]), signed(entry["others"])
         return (
-            f"odds of {quoted(data['labels']['positive'])} times {own} {step}, but times {theirs} "
-            f"with {others}; a ratio of {times(_exp(entry['value']))}{between(ends, times)}"
+            f"{own} here and {theirs} with {others} {step}; a difference of "
+            f"{signed(value)}{between(interval, signed)}"
         )
-    own, theirs = signed(entry["own"]), signed(entry["others"])
+    if interval is not None and interval[0] <= 0 <= interval[1]:
+        apart = f"no clear difference, a factor of {factor(value, interval)}"
+    elif value >= 0:
+        apart = f"a factor of {factor(value, interval)} more"
+    else:
+        apart = f"a factor of {factor(-value, _turned(interval))} less"
     return (
-        f"{own} here and {theirs} with {others} {step}; a difference of "
-        f"{signed(entry['value'])}{between(entry['interval'], signed)}"
+        f"the odds of {quoted(data['labels']['positive'])} are {_multiplied(entry['own'])} here "
+        f"and {_multiplied(entry['others'])} with {others}, {step}: {apart}"
     )
+
+
+def _multiplied(log: float) -> str:
+    return f"multiplied by {factor(log)}" if log >= 0 else f"divided by {factor(-log)}"
+
+
+def _turned(interval: list[float] | None) -> list[float] | None:
+    return None if interval is None else [-end for end in interval]
 
 
 def _step(entry: dict[str, Any]) -> str:
@@ -188,7 +201,3 @@ def _step(entry: dict[str, Any]) -> str:
     if entry["level"]:
         return "where it is 1 rather than 0"
     return f"for each standard deviation ({number(entry['step'])}) more"
-
-
-def _exp(value: float) -> float:
-    return math.exp(min(max(value, -700.0), 700.0))

@@ -9,6 +9,8 @@ from typing import Any
 __all__ = [
     "between",
     "count",
+    "factor",
+    "fixed",
     "listing",
     "number",
     "percent",
@@ -16,7 +18,6 @@ __all__ = [
     "range_of",
     "shortened",
     "signed",
-    "times",
 ]
 
 SPACE = "\u00a0"  # which does not break lines
@@ -26,22 +27,32 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number with so many digits, in groups of three and with a proper minus."""
+    """Return a number with so many digits, in groups of three and with a proper minus.
+
+    Zeros at the end are kept where they say something: 2.003 is "2.00", but 2 is "2".
+    """
     if value is None:
         return "unknown"
     if value == 0:
         return "0"
-    if abs(value) >= 10 ** (digits - 1):
-        text = f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.{digits - 1}e}"
-    elif abs(value) >= 1e-4:
-        decimals = digits - 1 - math.floor(math.log10(abs(value)))
-        text = f"{value:.{decimals}f}"
-        text = text.rstrip("0").rstrip(".") if decimals > digits else text
-    else:
-        text = f"{value:.{digits - 1}e}"
-    mantissa, _, exponent = text.partition("e")
-    power = f"{SPACE}×{SPACE}10{str(int(exponent)).translate(SUPERSCRIPTS)}" if exponent else ""
-    return mantissa.replace("-", "−") + power
+    place = int(f"{value:.{digits - 1}e}".partition("e")[2])  # of the rounded value
+    if not -5 <= place < 15:
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        power = str(int(exponent)).translate(SUPERSCRIPTS)
+        return f"{_minus(mantissa)}{SPACE}×{SPACE}10{power}"
+    decimals = max(digits - 1 - place, 0)
+    while decimals and round(value, decimals - 1) == value:
+        decimals -= 1
+    return _minus(f"{value:,.{decimals}f}")
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with so many decimals."""
+    return _minus(f"{value + 0.0:,.{decimals}f}")
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
 
 
 def signed(value: float, digits: int = 2) -> str:
@@ -66,13 +77,23 @@ def percent(share: float | None) -> str:
     return f"{text}{SPACE}%"
 
 
-def times(factor: float) -> str:
-    """Return a factor of odds, 1 or more or less, and no more exact than it deserves."""
-    if factor > LARGEST_FACTOR:
-        return f"more than {LARGEST_FACTOR:,.0f}"
-    if factor < 1 / LARGEST_FACTOR:
-        return f"less than {1 / LARGEST_FACTOR:g}"
-    return number(factor, 3 if factor < 2 else 2)
+def factor(value: float, interval: Sequence[float] | None = None) -> str:
+    """Return a factor and its interval, both given as logarithms.
+
+    Below 10 all have the decimals that the one nearest to 1 deserves, and from 10 on none.
+    """
+    logs = [value, *(interval or [])]
+    least = min(map(abs, logs))
+    decimals = 2 if least < math.log(2) else 1
+
+    def text(log: float) -> str:
+        if log > math.log(LARGEST_FACTOR):
+            return f"more than {LARGEST_FACTOR:,.0f}"
+        if log < -math.log(LARGEST_FACTOR):
+            return f"less than {1 / LARGEST_FACTOR:g}"
+        return f"{math.exp(log):.{decimals if log < math.log(9.95) else 0}f}"
+
+    return text(value) + between(interval, text)
 
 
 def range_of(interval: Sequence[float], form: Callable[[float], str] = number) -> str:
