@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.plotting.curves import log_axis
 from spectralmirror.plotting.style import (
     BULK,
     COLOURS,
@@ -72,9 +73,9 @@ def draw_spectrum(data: dict[str, Any], ax: Any) -> Any:
     kept, rest = eigenvalues[:n_kept], eigenvalues[n_kept:]
     low, high = eigenvalues.min(initial=bulk), eigenvalues.max(initial=bulk)
     edges = np.linspace(low, high, 41) if high > low else np.array([low - 0.5, low + 0.5])
-    if data["squares"] and high > 10 * low > 0:  # squares: far apart, and all positive
+    far_apart = data["squares"] and high > 10 * low > 0  # as squares may be, all positive
+    if far_apart:
         edges = np.geomspace(low, high, 41)
-        ax.set_xscale("log")
     ax.hist(
         [rest, kept],
         bins=edges,
@@ -83,6 +84,8 @@ def draw_spectrum(data: dict[str, Any], ax: Any) -> Any:
         label=[f"bulk ({len(rest)})", f"kept ({n_kept})"],
     )
     ax.axvline(bulk, color=MIRROR, linestyle="--", linewidth=1.2, label=data["centre"])
+    if far_apart:
+        log_axis(ax.xaxis)
     ax.yaxis.get_major_locator().set_params(integer=True)
     ax.set(xlabel=data["what"], ylabel="number of eigenvalues", title="Spectrum")
     legend_below(ax)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from spectralmirror.report.words import count, listing, number, percent, quoted
+from spectralmirror.report.words import count, listing, number, percent, quoted, shortened
 
 __all__ = ["cautions"]
 
@@ -124,7 +124,7 @@ def _of_use(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     if verdicts and "better" not in verdicts:
         yield (
             "no_better",
-            "A single classifier predicts as well",
+            f"A single classifier predicts {'better' if 'worse' in verdicts else 'as well'}",
             "On rows that were held out the mixture does not clearly beat a single logistic "
             "regression: these data give little reason to believe in several classifiers.",
             "Prefer the single classifier for prediction, and take the profiles as a conjecture "
@@ -148,7 +148,7 @@ def _of_features(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     features = data["features"]
     odd = [n for n, fine in zip(features["names"], features["gaussian"], strict=True) if not fine]
     if odd:
-        names = listing([quoted(name) for name in odd], MOST_NAMES)
+        names = listing([quoted(shortened(name, 40)) for name in odd], MOST_NAMES)
         yield (
             "non_gaussian",
             "Features that are not nearly Gaussian",

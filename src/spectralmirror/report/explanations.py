@@ -14,6 +14,7 @@ __all__ = [
     "estimates",
     "held_out_words",
     "how_to_read",
+    "mirror_captions",
     "others_say",
     "percent1",
     "profiles_caption",
@@ -70,9 +71,28 @@ def spectrum_words(data: dict[str, Any]) -> list[str]:
         )
         found.append(
             f"The weakest direction kept has {number(separation, 2)} times the largest eigenvalue "
-            f"that noise alone would give (in 95 % of cases), {verdict}."
+            f"that noise alone would give (in 95\u00a0% of cases), {verdict}."
         )
-    return [*found, *spectrum["weak"]]
+    if spectrum["weak"]:
+        found += [*spectrum["weak"], "The likelihood, and all that follows, does not need it."]
+    return found
+
+
+def mirror_captions(data: dict[str, Any]) -> list[str]:
+    """Return what is seen in the plane before and after mirroring."""
+    if data["model"]["k"] == 1:
+        return [
+            "The labels along the direction r of the classifier, to the right, and along a random "
+            "one, upwards.",
+            "The same points with all labels left of the mirror flipped (Z). One classifier leaves "
+            "no pattern from top to bottom.",
+        ]
+    return [
+        "The labels in the estimated plane: the mean direction r of all classifiers to the right, "
+        "and upwards the direction in which they differ most.",
+        "The same points with all labels left of the mirror flipped (Z). One classifier alone "
+        "would leave no pattern from top to bottom.",
+    ]
 
 
 def how_to_read(data: dict[str, Any]) -> str:
@@ -87,14 +107,14 @@ def how_to_read(data: dict[str, Any]) -> str:
     if response == "probit":
         text = (
             f"Each classifier adds up a score of the features: at a score of 0 both labels are "
-            f"equally likely, at 1 {positive} has a probability of 84 %, at −1 of 16 %."
+            f"equally likely, at 1 {positive} has a probability of 84\u00a0%, at −1 of 16\u00a0%."
         )
     else:
         text = (
             f"Each classifier turns the features into odds of {positive}: one unit of effect "
             "multiplies these odds by e = 2.72."
         )
-    errors = " Brackets hold 95 % intervals." if data["model"]["has_errors"] else ""
+    errors = " Brackets hold 95\u00a0% intervals." if data["model"]["has_errors"] else ""
     return f"{text} All effects hold the other features fixed.{errors}"
 
 
@@ -102,7 +122,7 @@ def profiles_caption(data: dict[str, Any]) -> str:
     """Return what the picture of the profiles shows."""
     shown, n = len(data["profiles"]["features"]), data["profiles"]["n_features"]
     which = f"The {shown} strongest of {n} features. " if shown < n else ""
-    bars = "Bars are 95 % intervals." if data["profiles"]["halves"] is not None else ""
+    bars = "Bars are 95\u00a0% intervals." if data["profiles"]["halves"] is not None else ""
     positive = quoted(data["labels"]["positive"])
     return f"{which}To the right of 0 a feature speaks for {positive}. {bars}".strip()
 
@@ -180,7 +200,7 @@ def held_out_words(data: dict[str, Any]) -> list[str]:
         f"other parts: {'this mixture' if k > 1 else 'this classifier'}, and a single "
         "logistic regression with the same penalty. Log-loss is the mean of −log of the "
         "probability that was given to the label seen; less is better. An AUC or accuracy of "
-        "100 % would be perfect."
+        "100\u00a0% would be perfect."
     ]
     if k == 1:
         return [*found, "With one classifier both are the same model, up to its response."]
@@ -209,7 +229,7 @@ def calibration_caption(data: dict[str, Any]) -> str:
     n = len(data["held_out"]["calibration"]["mixture"])
     return (
         f"Rows that were held out, in {n} parts of equal size by the predicted probability of "
-        f"{positive}. Points on the diagonal are right on average. Bars are 95 % intervals."
+        f"{positive}. Points on the diagonal are right on average. Bars are 95\u00a0% intervals."
     )
 
 

@@ -60,7 +60,9 @@ def pictures(data: dict[str, Any]) -> dict[str, str]:
         drawn["mirrored"] = _picture("mirrored", partial(_mirrored, points))
     if not held_out["reason"]:
         curves = held_out["calibration"]
-        drawn["calibration"] = _picture("calibration", partial(_calibration, curves))
+        drawn["calibration"] = _picture(
+            "calibration", partial(_calibration, curves, data["model"]["k"] > 1)
+        )
     for what in ("rows", "groups"):
         histogram, name = data["assignments"][what], f"assigned-{what}"
         if histogram is not None and data["model"]["k"] > 1:
@@ -102,7 +104,10 @@ def _profiles(data: dict[str, Any]) -> tuple[Callable[[Any], Any], float]:
         draw_profiles(shown, ax)
         ax.set_title("")
         ax.set_xlabel("effect on the label, per SD of the feature")
-        legend_below(ax, below=0.5 / inside)
+        if len(found) > 1:
+            legend_below(ax, below=0.5 / inside)
+        else:
+            ax.get_legend().remove()
 
     inside = len(shown["features"]) * max(0.26, 0.1 * len(found)) + 0.1
     return draw, inside + 0.9 + 0.2 * (len(found) // 3)
@@ -120,9 +125,12 @@ def _assignments(histogram: dict[str, Any], ax: Any) -> None:
     legend_below(ax)
 
 
-def _calibration(curves: dict[str, Any], ax: Any) -> None:
+def _calibration(curves: dict[str, Any], mixed: bool, ax: Any) -> None:
     """Draw shares of labels that were seen against those predicted, in tenths of the rows."""
-    styles = {"mixture": ("o-", MIRROR, "mixture"), "single": ("s--", "none", "single classifier")}
+    styles = {
+        "mixture": ("o-", MIRROR, "mixture" if mixed else "this classifier"),
+        "single": ("s--", "none", "single classifier" if mixed else "logistic regression"),
+    }
     for name, (line, face, label) in styles.items():
         predicted, seen, n = (
             np.array([point[key] for point in curves[name]]) for key in ("predicted", "seen", "n")

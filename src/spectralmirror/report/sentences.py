@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from spectralmirror.report.words import (
-    SPACE,
     between,
     count,
     factor,
@@ -16,11 +15,14 @@ from spectralmirror.report.words import (
     percent,
     quoted,
     range_of,
+    shortened,
     signed,
 )
 
 __all__ = ["contrast", "effect", "facts", "finding", "gain", "title"]
 
+#: Names are shortened to so many characters where several are listed.
+LONGEST_LISTED = 40
 RESPONSES = {
     "logistic": "logistic: the log-odds of a label are linear in the features",
     "probit": "probit: the label is the sign of a linear score with Gaussian noise",
@@ -30,8 +32,9 @@ RESPONSES = {
 
 def title(data: dict[str, Any]) -> str:
     """Return the title of the page."""
-    column = data["labels"]["column"]
-    return f"Hidden classifiers behind {quoted(column) if column else 'the labels'}"
+    column, k = data["labels"]["column"], data["model"]["k"]
+    what = "The classifier" if k == 1 else "Hidden classifiers"
+    return f"{what} behind {quoted(column) if column else 'the labels'}"
 
 
 def finding(data: dict[str, Any]) -> str:
@@ -48,8 +51,11 @@ def finding(data: dict[str, Any]) -> str:
     grouped = data["rows"]["n_groups"] is not None
     shares = []
     for c in data["classifiers"]:
-        interval = between(c["weight_interval"], percent) if data["model"]["has_errors"] else ""
-        share = f"{percent(c['weight'])}{' of the groups' if grouped else ''}{interval}"
+        known = data["model"]["has_errors"] and k == 2  # more would be hard to read here
+        interval = between(c["weight_interval"], percent) if known else ""
+        share = (
+            f"{percent(c['weight'])}{' of the groups' if grouped and not shares else ''}{interval}"
+        )
         shares.append(f"{c['name']} {'those of ' if grouped else ''}{share}")
     shares[0] = f"Classifier {shares[0].replace(' ', ' makes ', 1)}"
     return (
@@ -90,7 +96,7 @@ def gain(comparison: dict[str, Any]) -> str:
     half = (interval[1] - interval[0]) / 2
     decimals = 1 - math.floor(math.log10(half)) if half > 1e-9 else 9  # two digits of the error
     ends = range_of([sign * end for end in interval], lambda end: fixed(end, decimals))
-    return f"{way} by {fixed(abs(value), decimals)} a label, 95{SPACE}% interval {ends}"
+    return f"{way} by {fixed(abs(value), decimals)} a label, 95\u00a0% interval {ends}"
 
 
 def facts(data: dict[str, Any]) -> list[tuple[str, str]]:
@@ -117,7 +123,7 @@ def _rows(data: dict[str, Any]) -> list[tuple[str, str]]:
     positive = f"{quoted(labels['positive'])} counts as +1 ({percent(labels['share_positive'])})"
     share = percent(1 - labels["share_positive"])
     found.append(("Labels", f"{column}{positive}, {quoted(labels['negative'])} as −1 ({share})"))
-    listed = listing([quoted(name) for name in names], 8)
+    listed = listing([quoted(shortened(name, LONGEST_LISTED)) for name in names], 8)
     found.append(("Features", f"{len(names):,}: {listed}"))
     return found
 
