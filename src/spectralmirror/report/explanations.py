@@ -139,7 +139,7 @@ def weight(classifier: dict[str, Any], data: dict[str, Any]) -> str:
     makes = f"the labels of {share} of the groups" if grouped else f"{share} of the labels"
     return (
         f"It makes {makes}. Had it made all labels, {rows} of the rows would be {positive}. In "
-        f"Python it is component {classifier['number']}."
+        f"Python it is component\u00a0{classifier['number']}."
     )
 
 

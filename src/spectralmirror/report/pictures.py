@@ -110,7 +110,7 @@ def _profiles(data: dict[str, Any]) -> tuple[Callable[[Any], Any], float]:
             ax.get_legend().remove()
 
     inside = len(shown["features"]) * max(0.26, 0.1 * len(found)) + 0.1
-    return draw, inside + 0.9 + 0.2 * (len(found) // 3)
+    return draw, inside + 1.1 + 0.2 * ((len(found) - 1) // 3)
 
 
 def _assignments(histogram: dict[str, Any], ax: Any) -> None:

@@ -49,7 +49,7 @@ def finding(data: dict[str, Any]) -> str:
         )
         return f"{labels} are described by a single linear classifier: {why}. {_support(data)}"
     grouped = data["rows"]["n_groups"] is not None
-    shares = []
+    shares: list[str] = []
     for c in data["classifiers"]:
         known = data["model"]["has_errors"] and k == 2  # more would be hard to read here
         interval = between(c["weight_interval"], percent) if known else ""
