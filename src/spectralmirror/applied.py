@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spectralmirror.arrays import Matrix
 from spectralmirror.fitted import FittedTable, Known
+from spectralmirror.mixture.summary import letters
 from spectralmirror.readers import Reader
 from spectralmirror.tables import column_values
 from spectralmirror.writers import check_kind, writing
@@ -84,10 +85,11 @@ def write_clusters(
     """Write which classifier made the label of every row, as it tells alone and in its group."""
     check_kind(output)
     k, grouped = model.mixture.n_components_, model.group is not None
-    names = ["classifier", *(f"probability_{j}" for j in range(k))]
+    called = np.array(letters(k))
+    names = ["classifier", *(f"probability_{name}" for name in called)]
     of_groups: dict[Any, tuple[Matrix, int]] = {}
     if grouped:
-        names += ["group_classifier", *(f"group_probability_{j}" for j in range(k))]
+        names += ["group_classifier", *(f"group_probability_{name}" for name in called)]
         of_groups = model.group_weights(readers, missing, listen)
     kept = [*[str(model.group)] * grouped, *(name for name in keep if name != model.group)]
     tally = _Tally(output, kept, names)
@@ -98,11 +100,11 @@ def write_clusters(
             R = np.empty((0, k))
             if len(known.X):
                 R = model.mixture.component_proba(model.named(known.X), known.y)
-            values = [R.argmax(axis=1), *R.T]
+            values = [called[R.argmax(axis=1)], *R.T]
             if grouped and known.groups is not None:
                 lines = [of_groups[value][0] for value in known.groups.tolist()]
                 G = np.array(lines).reshape(-1, k)
-                values += [G.argmax(axis=1), *G.T]
+                values += [called[G.argmax(axis=1)], *G.T]
             append(tally.table(known, values, counted="group_classifier" if grouped else None))
         return tally.told()
 
@@ -121,18 +123,19 @@ def write_groups(
     if not of_groups:
         raise ValueError("No row is left that has everything.")
     G = np.array([line for line, _ in of_groups.values()])
-    named = G.argmax(axis=1)
+    called = np.array(letters(G.shape[1]))
+    named = called[G.argmax(axis=1)]
     columns = {
         str(model.group): pa.array(list(of_groups)),
         "n_rows": pa.array([n for _, n in of_groups.values()]),
         "classifier": pa.array(named),
-        **{f"probability_{j}": pa.array(column) for j, column in enumerate(G.T)},
+        **{f"probability_{c}": pa.array(p) for c, p in zip(called, G.T, strict=True)},
     }
     if len(columns) < G.shape[1] + 3:
         raise ValueError(f"The group cannot be named {model.group!r} in the output: rename it.")
     with writing(output) as append:
         append(pa.table(columns))
-    counts = {f"classifier {j}": int((named == j).sum()) for j in range(G.shape[1])}
+    counts = {f"classifier {name}": int((named == name).sum()) for name in called}
     n_rows = sum(n for _, n in of_groups.values())
     return {"output": str(output), "n_rows": n_rows, "n_groups": len(G), "counts": counts}
 

@@ -24,7 +24,7 @@ from spectralmirror.census import (
 from spectralmirror.columns import Columns
 from spectralmirror.encoded import EncodedReader, present
 from spectralmirror.mixture import LinearClassifierMixture
-from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, table
+from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
 from spectralmirror.pairs import left_won
 from spectralmirror.readers import Reader
 from spectralmirror.recipe import Category, Recipe
@@ -201,6 +201,7 @@ class FittedTable:
             "about": self.about,
             "classifiers": [
                 {
+                    "name": name,
                     "weight": float(mixture.weights_[c]),
                     "terms": [
                         {
@@ -215,7 +216,7 @@ class FittedTable:
                         if line.component == c
                     ],
                 }
-                for c in range(mixture.n_components_)
+                for c, name in enumerate(letters(mixture.n_components_))
             ],
         }
 
@@ -351,14 +352,14 @@ def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
     lines = table(mixture, 0.95)
     scale = dict(zip(model.recipe.names, mixture.feature_scale_, strict=True))
     interval = "" if np.isnan(mixture.coef_standard_error_).all() else " (95 % interval)"
-    for c in range(k):
+    for c, name in enumerate(letters(k)):
         own = [line for line in lines if line.component == c]
         features = [line for line in own if line.term not in (WEIGHT, INTERCEPT)]
         features.sort(key=lambda line: -abs(line.estimate) * scale[line.term])
         more = f"; the {most} strongest of {len(features)}" if len(features) > most else ""
         yield ""
         unit = "rows" if model.group is None else "groups"
-        yield f"Classifier {c} makes the labels of {own[0].estimate:.0%} of the {unit}."
+        yield f"Classifier {name} makes the labels of {own[0].estimate:.0%} of the {unit}."
         yield f"  {SCALES[mixture.response]} of {what}, per unit of a feature{interval}{more}:"
         width = max(len(line.term) for line in features[:most])
         for line in features[:most]:

@@ -103,8 +103,8 @@ def cluster(
 ) -> None:
     """Say which hidden classifier made each label, for each row of FILE in its order.
 
-    Columns: `classifier`, the most likely one, and `probability_0`, `probability_1`, ... of each,
-    as the row alone tells; and with groups `group_classifier` and `group_probability_0`, ..., as
+    Columns: `classifier`, the most likely one, and `probability_A`, `probability_B`, ... of each,
+    as the row alone tells; and with groups `group_classifier` and `group_probability_A`, ..., as
     all rows of the group tell together, wherever they stand in the file.
 
     For example:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,7 +49,16 @@ def inspect(
         for line in _columns(table):
             say(False, line)
         say(False)
-        say(False, table.mixture.summary())
+        say(False, _named(table.mixture.summary(), table.mixture.n_components_))
+
+
+def _named(summary: str, k: int) -> str:
+    """Call components by their letters."""
+    from spectralmirror.mixture.summary import letters
+
+    names = letters(k)
+    return re.sub(r"\bcomponent (\d+)", lambda m: f"classifier {names[int(m[1])]}", summary,
+                  flags=re.IGNORECASE).replace("\nclassifier", "\nClassifier")  # fmt: skip
 
 
 def _columns(table: Any) -> list[str]:
