@@ -354,7 +354,7 @@ def test_json_is_all_that_is_printed(fitted, tmp_path):
 
 def test_inspect_shows_columns_and_estimates(fitted):
     told = run("inspect", fitted / "model.skops").stdout
-    for words in ("written by spectralmirror 0.", "group 'person'", "colour: red against green",
+    for words in ("written by spectralmirror 0.", "group 'person'", "colour: green, blue; compared with red",
                   "Classifier B", "smoker=true", "std. error"):  # fmt: skip
         assert words in told
 

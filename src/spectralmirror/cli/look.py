@@ -72,7 +72,7 @@ def _columns(table: Any) -> list[str]:
         lines.append(f"comparisons: {left}x less {right}x, for every column x below")
     for term in recipe.terms:
         levels = getattr(term, "levels", None)
-        what = "number" if levels is None else f"{levels[0]} against {', '.join(levels[1:])}"
+        what = "number" if levels is None else f"{', '.join(levels[1:])}; compared with {levels[0]}"
         lines.append(f"  {term.column}: {what}")
     return lines + [f"Note: {note}" for note in about["notes"]]
 
