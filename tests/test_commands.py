@@ -354,8 +354,14 @@ def test_json_is_all_that_is_printed(fitted, tmp_path):
 
 def test_inspect_shows_columns_and_estimates(fitted):
     told = run("inspect", fitted / "model.skops").stdout
-    for words in ("written by spectralmirror 0.", "group 'person'", "colour: green, blue; compared with red",
-                  "Classifier B", "smoker=true", "std. error"):  # fmt: skip
+    for words in (
+        "written by spectralmirror 0.",
+        "group 'person'",
+        "colour: green, blue; compared with red",
+        "Classifier B",
+        "smoker=true",
+        "std. error",
+    ):
         assert words in told
 
 
