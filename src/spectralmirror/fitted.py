@@ -26,7 +26,7 @@ from spectralmirror.encoded import EncodedReader, present
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
 from spectralmirror.pairs import left_won
-from spectralmirror.readers import Reader
+from spectralmirror.readers import Reader, count_rows
 from spectralmirror.recipe import Category, Recipe
 from spectralmirror.scanning import Scan
 from spectralmirror.tables import column_values
@@ -261,7 +261,7 @@ def fit_table(
     mixture: LinearClassifierMixture,
     *,
     source: str,
-    listen: Callable[[str, int], None] = lambda stage, n_rows: None,
+    listen: Callable[[str, int, int | None], None] = lambda stage, n_rows, total: None,
 ) -> FittedTable:
     """Fit a mixture to columns of files.
 
@@ -276,14 +276,15 @@ def fit_table(
     source : str
         What the user calls the files.
     listen : callable
-        Told the stage, and how many rows were read.
+        Told the stage, how many rows were read, and how many there are, where that is known.
 
     Returns
     -------
     FittedTable
         The fitted mixture and its recipe.
     """
-    census = take_census(readers, question, lambda n: listen("looking at columns", n))
+    n_rows = count_rows(readers)
+    census = take_census(readers, question, lambda n: listen("looking at columns", n, n_rows))
     names = census.recipe.names
     encoded: list[Any] = [
         EncodedReader(
@@ -291,7 +292,7 @@ def fit_table(
             census.recipe,
             question.others,
             question.missing == "impute",
-            lambda n: listen("reading", n),
+            lambda n: listen("reading", n, census.n_rows),
         )
         for reader in readers
     ]
@@ -300,7 +301,7 @@ def fit_table(
     if n_bytes <= IN_MEMORY:
         X, y, groups = rows.collected()
         n_fitted = len(y)
-        listen("fitting", 0)
+        listen("fitting", 0, None)
         mixture.fit(_frame(X, names), y, groups)
     else:
         n_fitted = sum(len(part) for part in rows.parts.survey())

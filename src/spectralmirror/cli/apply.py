@@ -71,9 +71,10 @@ def predict(
     check_output(output, *files, model)
     with told(quiet), watching(quiet) as listen:
         from spectralmirror.applied import write_predictions
-        from spectralmirror.readers import readers_of
+        from spectralmirror.readers import count_rows, readers_of
 
         table, readers = load_table(model), readers_of(files)
+        total = count_rows(readers)
         done = write_predictions(
             table,
             readers,
@@ -81,7 +82,7 @@ def predict(
             history=None if history is None else readers_of(history),
             keep=names_of(keep, readers),
             missing=missing,
-            listen=lambda n: listen("predicting", n),
+            listen=lambda n: listen("predicting", n, total),
         )
     _tell(done, as_json, quiet)
 
@@ -117,10 +118,14 @@ def cluster(
     check_output(output, *files, model)
     with told(quiet), watching(quiet) as listen:
         from spectralmirror.applied import write_clusters, write_groups
-        from spectralmirror.readers import readers_of
+        from spectralmirror.readers import count_rows, readers_of
 
         table, readers = load_table(model), readers_of(files)
-        options: dict[str, Any] = {"missing": missing, "listen": lambda n: listen("judging", n)}
+        total = count_rows(readers)
+        options: dict[str, Any] = {
+            "missing": missing,
+            "listen": lambda n: listen("judging", n, total),
+        }
         if by_group:
             if table.group is None:
                 fail(f"{model} was fitted without --group, so there are no groups.")

@@ -20,6 +20,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 __all__ = [
     "AsJson",
+    "Listen",
     "Missing",
     "Quiet",
     "Seed",
@@ -131,11 +132,15 @@ def _warner(quiet: bool) -> Callable[..., None]:
     return show
 
 
+Listen = Callable[[str, int, int | None], None]
+
+
 @contextmanager
-def watching(quiet: bool, total: int | None = None) -> Iterator[Callable[[str, int], None]]:
+def watching(quiet: bool) -> Iterator[Listen]:
     """Show a bar on terminals once the work takes longer than a second.
 
-    Yields a function that is told the stage of the work, and how many rows were read.
+    Yields a function that is told the stage of the work, how many rows were read, and how many
+    there are, where that is known; rows beyond these begin another pass.
     """
     progress = Progress(
         SpinnerColumn(),
@@ -147,16 +152,17 @@ def watching(quiet: bool, total: int | None = None) -> Iterator[Callable[[str, i
         transient=True,
         disable=quiet or not errors.is_terminal,
     )
-    task = progress.add_task("starting", total=total, rows="")
+    task = progress.add_task("starting", total=None, rows="")
     n_read, last = 0, ""
 
-    def listen(stage: str, n_rows: int) -> None:
+    def listen(stage: str, n_rows: int, total: int | None = None) -> None:
         nonlocal n_read, last
         n_read = n_rows if stage != last else n_read + n_rows
         last = stage
-        rows = f"{n_read:,} rows" if n_read else ""
-        done = None if total is None else n_read % (total + 1)
-        progress.update(task, description=stage, completed=done, rows=rows)
+        passes, within = divmod(max(n_read - 1, 0), total) if total else (0, n_read)
+        again = f", pass {passes + 1}" if passes else ""
+        rows = f"{within:,} rows" if n_read else ""
+        progress.update(task, description=stage + again, total=total, completed=within, rows=rows)
 
     timer = Timer(SHOW_AFTER, progress.start)
     timer.start()

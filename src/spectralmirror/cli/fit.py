@@ -153,7 +153,7 @@ def fit(
         fail(f"--l2 must be 0 or more, got {l2}.")
     check_output(output, *files)
     with told(quiet), watching(quiet) as listen:
-        listen("loading", 0)
+        listen("loading", 0, None)
         from spectralmirror import LinearClassifierMixture, save
         from spectralmirror.census import Question
         from spectralmirror.fitted import fit_table

@@ -11,6 +11,7 @@ import typer
 from spectralmirror.cli.apply import Model, load_table
 from spectralmirror.cli.console import (
     AsJson,
+    Listen,
     Missing,
     Quiet,
     Seed,
@@ -108,15 +109,17 @@ def report(
 
 
 def write(
-    table: Any, files: list[str], output: Path, missing: str | None, seed: int, listen: Any
+    table: Any, files: list[str], output: Path, missing: str | None, seed: int, listen: Listen
 ) -> dict[str, Any]:
     """Write a report on rows of files, all of them or a sample."""
     from spectralmirror.drawn import draw_rows
-    from spectralmirror.readers import readers_of
+    from spectralmirror.readers import count_rows, readers_of
     from spectralmirror.report import write_report
 
-    rows = draw_rows(table, readers_of(files), missing, lambda n: listen("reading", n))
-    listen("writing the report", 0)
+    readers = readers_of(files)
+    total = count_rows(readers)
+    rows = draw_rows(table, readers, missing, lambda n: listen("reading", n, total))
+    listen("writing the report", 0, None)
     about = {
         "files": ", ".join(files),
         "label": table.label,

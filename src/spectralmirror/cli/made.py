@@ -44,7 +44,7 @@ def demo(
     check_output(output / "report.html")
     files = [output / name for name in ("ratings.csv", "model.skops", "report.html")]
     with told(quiet, "What is finished is kept."), watching(quiet) as listen:
-        listen("simulating", 0)
+        listen("simulating", 0, None)
         from spectralmirror import LinearClassifierMixture, save
         from spectralmirror.census import Question
         from spectralmirror.cli.look import write
@@ -124,7 +124,7 @@ def simulate(
         if path is not None:
             check_output(path)
     with told(quiet), watching(quiet) as listen:
-        listen("simulating", 0)
+        listen("simulating", 0, None)
         import pyarrow as pa
 
         from spectralmirror.datasets import make_linear_classifier_mixture
