@@ -413,14 +413,30 @@ def test_help_does_not_wait_for_imports():
     )
 
 
-def test_completion_offers_names():
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("spectralmirror reproduce fig", ["figure1", "figure2", "figure3", "figure4"]),
+        ("spectralmirror fit ratings.csv --label l", ["liked"]),
+        ("spectralmirror predict model.skops ratings.csv --keep p", ["person", "price"]),
+        ("spectralmirror fit no.csv --label l", []),
+        ("spectralmirror fit ratings.csv --missing i", ["impute"]),
+    ],
+)
+def test_completion_offers_names_and_columns(fitted, words, offered):
     shown = subprocess.run(
         [Path(sys.executable).with_name("spectralmirror")],
-        env={**os.environ, "_SPECTRALMIRROR_COMPLETE": "complete_bash", "COMP_CWORD": "2",
-             "COMP_WORDS": "spectralmirror reproduce fig"},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert shown.stdout.split() == ["figure1", "figure2", "figure3", "figure4"]
+        env={
+            **os.environ,
+            "_SPECTRALMIRROR_COMPLETE": "complete_bash",
+            "COMP_CWORD": str(len(words.split()) - 1),
+            "COMP_WORDS": words,
+        },
+        cwd=fitted,
+        capture_output=True,
+        text=True,
+    )
+    assert shown.stdout.split() == offered
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -128,7 +128,7 @@ def count_rows(readers: Sequence[Reader]) -> int | None:
     """Return how many rows there are, where files tell without being read: Parquet does."""
     if not all(isinstance(reader, ParquetReader) for reader in readers):
         return None
-    return sum(pq.read_metadata(reader.name).num_rows for reader in readers)
+    return int(sum(pq.read_metadata(reader.name).num_rows for reader in readers))
 
 
 def _types(schema: Any, name: str) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from spectralmirror.cli.console import (
     told,
     watching,
 )
-from spectralmirror.cli.fit import Files, check_missing, names_of
+from spectralmirror.cli.fit import Files, check_missing, complete_column, names_of
 
 if TYPE_CHECKING:
     from spectralmirror.fitted import FittedTable
@@ -31,7 +31,10 @@ Model = Annotated[
 Keep = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMNS", help="Columns of FILE to copy into the output.", show_default=False
+        metavar="COLUMNS",
+        autocompletion=complete_column,
+        help="Columns of FILE to copy into the output.",
+        show_default=False,
     ),
 ]
 

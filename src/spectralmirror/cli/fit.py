@@ -22,7 +22,7 @@ from spectralmirror.cli.console import (
     watching,
 )
 
-__all__ = ["Files", "check_missing", "fit", "names_of", "say_model"]
+__all__ = ["Files", "check_missing", "complete_column", "fit", "names_of", "say_model"]
 
 Files = Annotated[
     list[str],
@@ -32,6 +32,20 @@ Files = Annotated[
         show_default=False,
     ),
 ]
+
+
+def complete_column(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer the columns of the files that are named already."""
+    try:
+        from spectralmirror.readers import readers_of
+
+        files = context.params.get("files") or context.args[-1:]  # as far as they are parsed
+        names = readers_of(list(files))[0].types
+    except Exception:  # a shell that completes must not be disturbed
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
 Columns = list[str]
 
 
@@ -40,13 +54,17 @@ def fit(
     label: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="The column of labels: any two values.", show_default=False
+            metavar="COLUMN",
+            autocompletion=complete_column,
+            help="The column of labels: any two values.",
+            show_default=False,
         ),
     ] = None,
     group: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
+            autocompletion=complete_column,
             help="A column that is the same for rows of one hidden classifier (person, session).",
             show_default=False,
         ),
@@ -55,18 +73,25 @@ def fit(
         Columns | None,
         typer.Option(
             metavar="COLUMNS",
+            autocompletion=complete_column,
             help="Columns that are features, with commas or several times.",
             show_default="all others",
         ),
     ] = None,
     drop: Annotated[
         Columns | None,
-        typer.Option(metavar="COLUMNS", help="Columns to leave out.", show_default=False),
+        typer.Option(
+            metavar="COLUMNS",
+            autocompletion=complete_column,
+            help="Columns to leave out.",
+            show_default=False,
+        ),
     ] = None,
     categorical: Annotated[
         Columns | None,
         typer.Option(
             metavar="COLUMNS",
+            autocompletion=complete_column,
             help="Columns of numbers that are codes of categories.",
             show_default=False,
         ),
@@ -109,6 +134,7 @@ def fit(
         str | None,
         typer.Option(
             metavar="COLUMN",
+            autocompletion=complete_column,
             help="With --pairs: who won, left or right.",
             show_default=False,
         ),
