@@ -19,8 +19,10 @@ from typer.testing import CliRunner
 from spectralmirror import LinearClassifierMixture, load, pairwise_differences
 from spectralmirror.cli import app
 from spectralmirror.cli.reproduce import NAMES
+from spectralmirror.drawn import draw_rows
 from spectralmirror.experiments import EXPERIMENTS
 from spectralmirror.metrics import component_error
+from spectralmirror.readers import readers_of
 
 COMMAND = [sys.executable, "-c", "from spectralmirror.cli import main; main()"]
 
@@ -476,3 +478,54 @@ def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(tmp_path):
     plain = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert plain.stderr == ""
     assert "3 hidden classifiers" in plain.stdout
+
+
+def test_report_is_written_and_its_data_printed(fitted, tmp_path):
+    page = tmp_path / "new" / "report.html"
+    report = ("report", fitted / "model.skops", fitted / "ratings.csv", "-o", page)
+    data = json.loads(run(*report, "--json").stdout)
+    text = page.read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    assert len(text) < 2_000_000
+    for words in ("liked", "colour", "Classifier B", "against ‘red’"):
+        assert words in text
+    assert data["rows"]["looked_at"] == 2_000
+    assert data["held_out"]["history"]["verdict"] == "better"
+    before = page.read_bytes()
+    assert run(*report, "--quiet").output == ""
+    assert page.read_bytes() == before  # the same rows, the same page
+
+
+def test_demo_finds_the_two_people(tmp_path):
+    folder = tmp_path / "demo"
+    told = json.loads(run("demo", "-o", folder, "--json").stdout)
+    assert told["n_components"] == 2
+    assert told["evenings_named_rightly"] > 0.97  # 0.994, with an error of 0.0035
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "model.skops", "ratings.csv", "report.html"
+    ]  # fmt: skip
+    assert told["references"]["language=french"] == "english"
+    printed = run("demo", "-o", folder).stdout
+    assert f"Report: {folder / 'report.html'}" in printed
+
+
+def test_samples_for_reports_are_whole_groups_however_files_are_divided(
+    people, fitted, tmp_path, monkeypatch
+):
+    model = load(fitted / "model.skops")
+    for i in range(3):
+        people[0][700 * i : 700 * (i + 1)].write_csv(tmp_path / f"{i}.csv")
+    drawn = []
+    for most in (10_000_000, 3_000):
+        monkeypatch.setattr("spectralmirror.drawn.MOST_VALUES", most)
+        for source in (fitted / "ratings.csv", tmp_path):
+            drawn.append(draw_rows(model, readers_of(source), None, lambda n: None))
+    assert [rows.n_rows for rows in drawn] == [2_000] * 4
+    whole, _, some, parts = drawn
+    assert len(whole.X) == 2_000
+    assert (whole.groups == people[0]["person"].to_numpy()).all()
+    assert 100 < len(some.X) <= 1_000
+    assert set(np.unique(some.groups, return_counts=True)[1]) == {10}
+    np.testing.assert_array_equal(some.X, parts.X)
+    assert some.table.equals(parts.table)
+    assert some.table.columns == ["taste", "price", "colour", "smoker"]
