@@ -112,7 +112,7 @@ class Browser:
         """Return the value of an expression in the page."""
         found = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in found, found
-        return found["result"]["value"]
+        return found["result"].get("value")
 
     def happened(self, *methods):
         """Return the events of these kinds since the page was opened."""

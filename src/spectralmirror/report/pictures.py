@@ -103,7 +103,7 @@ def _profiles(data: dict[str, Any]) -> tuple[Callable[[Any], Any], float]:
     def draw(ax: Any) -> None:
         draw_profiles(shown, ax)
         ax.set_title("")
-        ax.set_xlabel("effect on the label, per SD of the feature")
+        ax.set_xlabel("effect per SD of the feature")
         if len(found) > 1:
             legend_below(ax, below=0.5 / inside)
         else:
