@@ -29,7 +29,7 @@ def blocks_of(page):
     return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.S | re.M)
 
 
-@pytest.mark.parametrize("page", filter(blocks_of, PAGES), ids=name_of)
+@pytest.mark.parametrize("page", list(filter(blocks_of, PAGES)), ids=name_of)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:dask")
 def test_examples_print_what_they_say(page, tmp_path, monkeypatch):
     """Every page is one program. What it prints follows print(...) as a comment, or below, after ->."""
@@ -60,13 +60,21 @@ def test_files_and_headings_that_pages_name_exist(page):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Build the site, any warning being an error."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    built = build(ROOT, folder)
     assert built.returncode == 0, built.stderr
     return folder
+
+
+def build(root, folder):
+    """Build the site, any warning being an error (with --quiet mkdocs would not count them)."""
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=root,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
 
 
 class Resources(HTMLParser):
@@ -106,10 +114,9 @@ def test_site_fails_on_a_broken_link(tmp_path):
             shutil.copy(source, tmp_path)
     page = tmp_path / "docs" / "start.md"
     text = page.read_text()
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     for link in ("nowhere.md", "tutorial.md#no-such-heading", "api.md#spectralmirror.Nothing"):
         page.write_text(f"{text}\n[broken]({link})\n")
-        built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        built = build(tmp_path, tmp_path / "site")
         assert built.returncode != 0
         assert link.rpartition("#")[2] in built.stderr
 
