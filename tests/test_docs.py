@@ -32,7 +32,7 @@ def blocks_of(page):
 @pytest.mark.parametrize("page", list(filter(blocks_of, PAGES)), ids=name_of)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:dask")
 def test_examples_print_what_they_say(page, tmp_path, monkeypatch):
-    """Every page is one program. What it prints follows print(...) as a comment, or below, after ->."""
+    """A page is one program; what it prints follows as a comment, or below, after ``# ->``."""
     monkeypatch.chdir(tmp_path)
     blocks = blocks_of(page)
     said = re.findall(r"^(?:print\(.*\)  # |# -> ?)(.*)$", "".join(blocks), re.M)
