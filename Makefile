@@ -1,12 +1,12 @@
 # Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make reproduce` the paper's figures and
-# claims (QUICK=--quick for minutes instead of an hour).
+# claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench accuracy reach scale reproduce clean
+.PHONY: demo test lint docs bench accuracy reach scale reproduce clean
 
 demo: .venv/.demo
 	$(BIN)/spectralmirror demo --output output/demo
@@ -18,6 +18,11 @@ lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Not --quiet: then warnings, such as broken links, are not counted. The notice is about MkDocs 2.
+docs: .venv/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open output/site/index.html; for search, too: $(PYTHON) -m http.server -d output/site"
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks
