@@ -74,7 +74,7 @@ def spectrum_words(data: dict[str, Any]) -> list[str]:
             f"that noise alone would give (in 95\u00a0% of cases), {verdict}."
         )
     if spectrum["weak"]:
-        found += [*spectrum["weak"], "The likelihood, and all that follows, does not need it."]
+        found += [*spectrum["weak"], "The fit by likelihood, below, does not rest on them."]
     return found
 
 
@@ -199,8 +199,8 @@ def held_out_words(data: dict[str, Any]) -> list[str]:
         f"{' of whole groups' if grouped else ''}, and each part predicted by models fitted to the "
         f"other parts: {'this mixture' if k > 1 else 'this classifier'}, and a single "
         "logistic regression with the same penalty. Log-loss is the mean of −log of the "
-        "probability that was given to the label seen; less is better. An AUC or accuracy of "
-        "100\u00a0% would be perfect."
+        "probability that was given to the label seen; less is better. An AUC of 1 and an "
+        "accuracy of 100\u00a0% would be perfect, and an AUC of 0.5 is a guess."
     ]
     if k == 1:
         return [*found, "With one classifier both are the same model, up to its response."]

@@ -19,7 +19,7 @@ from spectralmirror.report.words import (
     signed,
 )
 
-__all__ = ["contrast", "effect", "facts", "finding", "gain", "title"]
+__all__ = ["contrast", "effect", "facts", "finding", "gain", "supported", "title"]
 
 #: Names are shortened to so many characters where several are listed.
 LONGEST_LISTED = 40
@@ -48,20 +48,36 @@ def finding(data: dict[str, Any]) -> str:
             else "one was asked for"
         )
         return f"{labels} are described by a single linear classifier: {why}. {_support(data)}"
-    grouped = data["rows"]["n_groups"] is not None
+    look = f"{labels} look as if they were made by {k} hidden classifiers"
+    if not supported(data):
+        look = (
+            f"{k} hidden classifiers were fitted to {labels[0].lower()}{labels[1:]}, but rows that "
+            "were held out give little reason to believe in more than one"
+        )
+    return f"{look}. {_shares(data)}. {_support(data)}"
+
+
+def _shares(data: dict[str, Any]) -> str:
+    """Return how much each classifier makes; with intervals for two, of whom that is readable."""
+    grouped, model = data["rows"]["n_groups"] is not None, data["model"]
     shares: list[str] = []
     for c in data["classifiers"]:
-        known = data["model"]["has_errors"] and k == 2  # more would be hard to read here
+        of = "" if shares else " of the groups" if grouped else " of them"
+        known = model["has_errors"] and model["k"] == 2
         interval = between(c["weight_interval"], percent) if known else ""
-        share = (
-            f"{percent(c['weight'])}{' of the groups' if grouped and not shares else ''}{interval}"
-        )
-        shares.append(f"{c['name']} {'those of ' if grouped else ''}{share}")
-    shares[0] = f"Classifier {shares[0].replace(' ', ' makes ', 1)}"
-    return (
-        f"{labels} look as if they were made by {k} hidden classifiers. {listing(shares)}. "
-        f"{_support(data)}"
-    )
+        makes = "" if shares else "makes "
+        those = "those of " if grouped else ""
+        shares.append(f"{c['name']} {makes}{those}{percent(c['weight'])}{of}{interval}")
+    return f"Classifier {listing(shares)}"
+
+
+def supported(data: dict[str, Any]) -> bool:
+    """Return whether the mixture predicts better in some way, or nothing is known of that."""
+    held_out = data["held_out"]
+    if held_out["reason"]:
+        return True
+    compared = [held_out["fresh"], held_out["history"]]
+    return any(one is not None and one["verdict"] == "better" for one in compared)
 
 
 def _support(data: dict[str, Any]) -> str:
@@ -178,7 +194,7 @@ def contrast(entry: dict[str, Any], data: dict[str, Any]) -> str:
     if data["model"]["response"] != "logistic":
         own, theirs = signed(entry["own"]), signed(entry["others"])
         return (
-            f"{own} here and {theirs} with {others} {step}; a difference of "
+            f"{own} here and {theirs} with {others}, {step}; a difference of "
             f"{signed(value)}{between(interval, signed)}"
         )
     if interval is not None and interval[0] <= 0 <= interval[1]:
@@ -202,7 +218,7 @@ def _turned(interval: list[float] | None) -> list[float] | None:
 
 
 def _step(entry: dict[str, Any]) -> str:
-    if entry["reference"] is not None:
+    if entry["level"] and entry["reference"] is not None:
         return f"against {quoted(entry['reference'])}"
     if entry["level"]:
         return "where it is 1 rather than 0"
