@@ -49,8 +49,8 @@ def spectrum_words(data: dict[str, Any]) -> list[str]:
     found = [
         "The spectrum looks for directions in the space of the features along which the labels "
         "depend on them, without any likelihood or starts. The first is the mean direction r of "
-        f"all classifiers; {k} classifiers add up to {count(k - 1, 'more direction')}, whose "
-        "eigenvalues stand out of the bulk of the noise."
+        f"all classifiers; {k} of them add at most {count(k - 1, 'direction')} to it, with "
+        "eigenvalues that stand out of the bulk of the noise."
         if k > 1
         else "With a single classifier there is one direction r, and all eigenvalues beside it "
         "should lie in the bulk of the noise."

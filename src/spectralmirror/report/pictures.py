@@ -153,7 +153,7 @@ def _calibration(curves: dict[str, Any], mixed: bool, ax: Any) -> None:
             elinewidth=0.8,
             label=label,
         )
-    ax.plot([0, 1], [0, 1], color=BULK, linewidth=1, label="perfect", zorder=0)
+    ax.plot([0, 1], [0, 1], color=MIRROR, linewidth=0.8, alpha=0.5, label="perfect")
     ax.set(xlabel="predicted probability of +1", ylabel="share of +1 seen")
     _legend_outside(ax)
 
