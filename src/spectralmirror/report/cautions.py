@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from spectralmirror.report.sentences import LONGEST_LISTED, supported
+from spectralmirror.report.fact_words import LONGEST_LISTED
+from spectralmirror.report.finding import supported
 from spectralmirror.report.words import count, listing, number, percent, quoted, shortened
 
 __all__ = ["cautions"]
