@@ -27,12 +27,14 @@ from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.report import collect, collecting, render, write_report
 from spectralmirror.report import held_out as held_out_module
 from spectralmirror.report.cautions import cautions
+from spectralmirror.report.effect_words import contrast, effect
 from spectralmirror.report.effects import contrasts
 from spectralmirror.report.examples import only_one_says_so
+from spectralmirror.report.fact_words import facts
+from spectralmirror.report.finding import finding
 from spectralmirror.report.held_out import folds, sample
 from spectralmirror.report.plain import plain, value_text
 from spectralmirror.report.scores import clustered_interval
-from spectralmirror.report.sentences import contrast, effect, facts, finding
 from spectralmirror.report.words import count, factor, listing, number, percent, shortened
 
 matplotlib.use("Agg")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from spectralmirror.report.fact_words import LONGEST_LISTED
+from spectralmirror.report.finding import supported
 from spectralmirror.report.words import count, listing, number, percent, quoted, shortened
 
 __all__ = ["cautions"]
@@ -115,17 +117,13 @@ def _of_components(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
 def _of_use(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     if data["model"]["k"] == 1:
         return
-    held_out = data["held_out"]
-    verdicts = [
-        comparison["verdict"]
-        for comparison in (held_out.get("fresh"), held_out.get("history"))
-        if comparison is not None
-    ]
-    if verdicts and "better" not in verdicts:
+    if not supported(data):
+        worse = data["held_out"]["fresh"]["verdict"] == "worse"
+        beats = "does worse than" if worse else "does not clearly beat"
         yield (
             "no_better",
-            f"A single classifier predicts {'better' if 'worse' in verdicts else 'as well'}",
-            "On rows that were held out the mixture does not clearly beat a single logistic "
+            f"A single classifier predicts {'better' if worse else 'as well'}",
+            f"On rows that were held out the mixture {beats} a single logistic "
             "regression: these data give little reason to believe in several classifiers.",
             "Prefer the single classifier for prediction, and take the profiles as a conjecture "
             "that other data must confirm.",
@@ -148,13 +146,14 @@ def _of_features(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     features = data["features"]
     odd = [n for n, fine in zip(features["names"], features["gaussian"], strict=True) if not fine]
     if odd:
-        names = listing([quoted(shortened(name, 40)) for name in odd], MOST_NAMES)
+        names = listing([quoted(shortened(name, LONGEST_LISTED)) for name in odd], MOST_NAMES)
+        some = ("takes", "is", "has") if len(odd) == 1 else ("take", "are", "have")
         yield (
             "non_gaussian",
             "Features that are not nearly Gaussian",
-            f"{count(len(odd), 'feature')} of {len(features['names'])} take few values, are "
-            f"skewed or have heavy tails: {names}. The spectrum below may then show directions "
-            "that come from the features rather than from the labels. The likelihood, and all "
-            "that follows from it, does not mind.",
+            f"{len(odd)} of {count(len(features['names']), 'feature')} {some[0]} few values, "
+            f"{some[1]} skewed or {some[2]} heavy tails: {names}. The spectrum below may then show "
+            "directions that come from the features rather than from the labels. The likelihood, "
+            "and all that follows from it, does not mind.",
             "Read the spectrum with care; transform skewed features, for example by a logarithm.",
         )

@@ -48,7 +48,8 @@ def collect(
     about : dict, default=None
         Facts to state: "files", "label" and "group" (names of columns), "n_rows" (how many were
         fitted), "notes" (a list of sentences), and "references", the level that each feature of
-        the form "colour=red" stands against. Others are listed as they are.
+        the form "colour=red" stands against. Others are listed as they are. Weights of
+        rows are not known here: say so in "notes".
     random_state : int, RandomState instance or None, default=0
         For the rows that are held out, and for the noise of the spectrum.
 

@@ -1,45 +1,20 @@
-"""What each section of the page says of its figures."""
+"""What each of the other sections says of its figures."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from spectralmirror.report.sentences import gain
-from spectralmirror.report.words import between, count, listing, number, percent, quoted
+from spectralmirror.report.finding import gain
+from spectralmirror.report.words import count, listing, number, percent, quoted
 
 __all__ = [
     "assignment_words",
     "calibration_caption",
-    "caveat",
-    "estimates",
     "held_out_words",
-    "how_to_read",
     "mirror_captions",
-    "others_say",
     "percent1",
-    "profiles_caption",
-    "says",
     "spectrum_words",
-    "weight",
 ]
-
-
-def percent1(share: float) -> str:
-    """Return a share in per cent with one decimal, for columns of them."""
-    return f"{100 * share:.1f}\u00a0%"
-
-
-def caveat(data: dict[str, Any]) -> str:
-    """Return what a mixture is not."""
-    if data["rows"]["n_groups"] is None:
-        return (
-            "Each label is a single look at an unknown classifier, so that a mixture is one way to "
-            "describe how labels depend on features. Effects that are not linear look alike."
-        )
-    return (
-        "Groups in which labels agree for another reason than a shared classifier, or effects that "
-        "are not linear, can look like a mixture, too."
-    )
 
 
 def spectrum_words(data: dict[str, Any]) -> list[str]:
@@ -49,8 +24,8 @@ def spectrum_words(data: dict[str, Any]) -> list[str]:
     found = [
         "The spectrum looks for directions in the space of the features along which the labels "
         "depend on them, without any likelihood or starts. The first is the mean direction r of "
-        f"all classifiers; {k} classifiers add up to {count(k - 1, 'more direction')}, whose "
-        "eigenvalues stand out of the bulk of the noise."
+        f"all classifiers; {k} of them add at most {count(k - 1, 'direction')} to it, with "
+        "eigenvalues that stand out of the bulk of the noise."
         if k > 1
         else "With a single classifier there is one direction r, and all eigenvalues beside it "
         "should lie in the bulk of the noise."
@@ -74,7 +49,7 @@ def spectrum_words(data: dict[str, Any]) -> list[str]:
             f"that noise alone would give (in 95\u00a0% of cases), {verdict}."
         )
     if spectrum["weak"]:
-        found += [*spectrum["weak"], "The likelihood, and all that follows, does not need it."]
+        found += [*spectrum["weak"], "The fit by likelihood, below, does not rest on them."]
     return found
 
 
@@ -95,100 +70,6 @@ def mirror_captions(data: dict[str, Any]) -> list[str]:
     ]
 
 
-def how_to_read(data: dict[str, Any]) -> str:
-    """Return what effects are, in this response."""
-    response, positive = data["model"]["response"], quoted(data["labels"]["positive"])
-    if response == "hard":
-        return (
-            "Each classifier decides by the side of a plane on which a row lies. Only the "
-            "direction of its profile means something: entries are per standard deviation of the "
-            "feature, and their squares sum to 1. There are no intervals for hard labels."
-        )
-    if response == "probit":
-        text = (
-            f"Each classifier adds up a score of the features: at a score of 0 both labels are "
-            f"equally likely, at 1 {positive} has a probability of 84\u00a0%, at −1 of 16\u00a0%."
-        )
-    else:
-        text = (
-            f"Each classifier turns the features into odds of {positive}: one unit of effect "
-            "multiplies these odds by e = 2.72."
-        )
-    errors = " Brackets hold 95\u00a0% intervals." if data["model"]["has_errors"] else ""
-    return f"{text} All effects hold the other features fixed.{errors}"
-
-
-def profiles_caption(data: dict[str, Any]) -> str:
-    """Return what the picture of the profiles shows."""
-    shown, n = len(data["profiles"]["features"]), data["profiles"]["n_features"]
-    which = f"The {shown} strongest of {n} features. " if shown < n else ""
-    bars = "Bars are 95\u00a0% intervals." if data["profiles"]["halves"] is not None else ""
-    positive = quoted(data["labels"]["positive"])
-    return f"{which}To the right of 0 a feature speaks for {positive}. {bars}".strip()
-
-
-def weight(classifier: dict[str, Any], data: dict[str, Any]) -> str:
-    """Return the weight of a classifier and how it labels on the whole."""
-    positive = quoted(data["labels"]["positive"])
-    rows = percent(classifier["says_positive"])
-    if data["model"]["k"] == 1:
-        return f"It would label {rows} of the rows {positive}."
-    interval = classifier["weight_interval"] if data["model"]["has_errors"] else None
-    share = f"{percent(classifier['weight'])}{between(interval, percent)}"
-    grouped = data["rows"]["n_groups"] is not None
-    makes = f"the labels of {share} of the groups" if grouped else f"{share} of the labels"
-    return (
-        f"It makes {makes}. Had it made all labels, {rows} of the rows would be {positive}. In "
-        f"Python it is component\u00a0{classifier['number']}."
-    )
-
-
-def says(probability: float, data: dict[str, Any]) -> str:
-    """Return the label that a classifier would give, and how surely."""
-    label = data["labels"]["positive" if probability > 0.5 else "negative"]
-    sure = max(probability, 1 - probability)
-    return f"{label} ({'over 99' if sure > 0.99 else format(100 * sure, '.0f')}\u00a0%)"
-
-
-def others_say(row: dict[str, Any], data: dict[str, Any]) -> str:
-    """Return the label that all others would give, and how sure the least sure of them is."""
-    least = min(row["others"], key=lambda p: max(p, 1 - p))
-    text = says(least, data)
-    if len(row["others"]) == 1 or "over" in text:
-        return text
-    return text.removesuffix(")") + " or more)"
-
-
-def estimates(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the table of all estimates, as text."""
-    features, k = data["features"], data["model"]["k"]
-
-    def of(values: list[Any], errors: list[Any]) -> list[str]:
-        return [
-            number(values[c]) + (f" ({number(errors[c], 2)})" if errors[c] is not None else "")
-            for c in range(k)
-        ]
-
-    lines = []
-    if data["model"]["intercepts"]:
-        own = of(features["intercepts"], features["intercept_errors"])
-        lines.append({"name": "(intercept)", "mean": "", "scale": "", "estimates": own})
-    for j, name in enumerate(features["names"]):
-        values, errors = (
-            [of_component[j] for of_component in features[key]]
-            for key in ("coefficients", "errors")
-        )
-        lines.append(
-            {
-                "name": name,
-                "mean": number(features["mean"][j]),
-                "scale": number(features["scale"][j]),
-                "estimates": of(values, errors),
-            }
-        )
-    return lines
-
-
 def held_out_words(data: dict[str, Any]) -> list[str]:
     """Return how rows were held out, and what came of it."""
     held_out, k = data["held_out"], data["model"]["k"]
@@ -199,8 +80,8 @@ def held_out_words(data: dict[str, Any]) -> list[str]:
         f"{' of whole groups' if grouped else ''}, and each part predicted by models fitted to the "
         f"other parts: {'this mixture' if k > 1 else 'this classifier'}, and a single "
         "logistic regression with the same penalty. Log-loss is the mean of −log of the "
-        "probability that was given to the label seen; less is better. An AUC or accuracy of "
-        "100\u00a0% would be perfect."
+        "probability that was given to the label seen; less is better. An AUC of 1 and an "
+        "accuracy of 100\u00a0% would be perfect, and an AUC of 0.5 is a guess."
     ]
     if k == 1:
         return [*found, "With one classifier both are the same model, up to its response."]
@@ -244,3 +125,8 @@ def assignment_words(data: dict[str, Any]) -> list[str]:
         f"If the fitted mixture holds, its most likely classifier is the right one for "
         f"{listing(parts)}. Always naming the largest one would be right for {largest}."
     ]
+
+
+def percent1(share: float) -> str:
+    """Return a share in per cent with one decimal, for columns of them."""
+    return f"{100 * share:.1f}\u00a0%"

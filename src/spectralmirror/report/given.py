@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -82,6 +83,8 @@ def given(
     if hasattr(matrix, "toarray"):
         matrix = matrix.toarray()
     labels = column_or_1d(y)
+    if table is not None and not isinstance(table, pl.DataFrame):
+        table = pl.DataFrame(table)
     for name, length in (("y", len(labels)), ("table", None if table is None else len(table))):
         if length not in (None, len(matrix)):
             raise ValueError(f"X has {len(matrix)} rows but {name} has {length}.")

@@ -13,7 +13,7 @@ import numpy as np
 
 from spectralmirror.plotting.mirror import draw_mirror, draw_spectrum
 from spectralmirror.plotting.mixture import draw_profiles, draw_responsibilities
-from spectralmirror.plotting.style import BULK, COLOURS, COMPONENTS, MIRROR, OUTLIER, legend_below
+from spectralmirror.plotting.style import BULK, COLOURS, COMPONENTS, MIRROR, OUTLIER
 from spectralmirror.report.effects import letters
 from spectralmirror.report.words import percent, shortened
 
@@ -104,13 +104,17 @@ def _profiles(data: dict[str, Any]) -> tuple[Callable[[Any], Any], float]:
         draw_profiles(shown, ax)
         ax.set_title("")
         ax.set_xlabel("effect per SD of the feature")
+        ax.get_legend().remove()
         if len(found) > 1:
-            legend_below(ax, below=0.5 / inside)
-        else:
-            ax.get_legend().remove()
+            _legend_outside(ax)
 
     inside = len(shown["features"]) * max(0.26, 0.1 * len(found)) + 0.1
-    return draw, inside + 1.1 + 0.2 * ((len(found) - 1) // 3)
+    return draw, inside + 0.9 + 0.2 * ((len(found) - 1) // 3)
+
+
+def _legend_outside(ax: Any) -> None:
+    """Put the legend under the whole picture, which makes room for it whatever its height."""
+    ax.figure.legend(loc="outside lower center", ncols=3, frameon=False, columnspacing=1.2)
 
 
 def _assignments(histogram: dict[str, Any], ax: Any) -> None:
@@ -122,7 +126,8 @@ def _assignments(histogram: dict[str, Any], ax: Any) -> None:
     ]
     draw_responsibilities({**histogram, "components": names}, ax)
     ax.set_title("")
-    legend_below(ax)
+    ax.get_legend().remove()
+    _legend_outside(ax)
 
 
 def _calibration(curves: dict[str, Any], mixed: bool, ax: Any) -> None:
@@ -148,9 +153,9 @@ def _calibration(curves: dict[str, Any], mixed: bool, ax: Any) -> None:
             elinewidth=0.8,
             label=label,
         )
-    ax.plot([0, 1], [0, 1], color=BULK, linewidth=1, label="perfect", zorder=0)
+    ax.plot([0, 1], [0, 1], color=MIRROR, linewidth=0.8, alpha=0.5, label="perfect")
     ax.set(xlabel="predicted probability of +1", ylabel="share of +1 seen")
-    legend_below(ax)
+    _legend_outside(ax)
 
 
 def _picture(name: str, draw: Callable[[Any], Any], height: float = HEIGHT) -> str:

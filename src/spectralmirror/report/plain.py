@@ -10,8 +10,8 @@ import numpy as np
 
 __all__ = ["LONGEST_VALUE", "plain", "value_text"]
 
-#: Significant digits that are kept: more than a page shows, and than the estimates deserve.
-DIGITS = 7
+#: Significant digits that are kept, more than estimates deserve; of large numbers one decimal.
+DIGITS, LARGE = 6, 1e5
 #: Values of users are cut to so many characters: a page is no place for whole documents.
 LONGEST_VALUE = 80
 
@@ -28,7 +28,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") + 0.0 if math.isfinite(value) else None
+        if not math.isfinite(value):
+            return None
+        return round(value, 1) if abs(value) >= LARGE else float(f"{value:.{DIGITS}g}") + 0.0
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset | range):

@@ -8,7 +8,14 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from spectralmirror.report import explanations, sentences, words
+from spectralmirror.report import (
+    classifier_words,
+    effect_words,
+    explanations,
+    fact_words,
+    finding,
+    words,
+)
 from spectralmirror.report.pictures import pictures
 
 __all__ = ["render"]
@@ -34,7 +41,7 @@ def render(data: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for module in (words, sentences, explanations):
+    for module in (words, finding, fact_words, effect_words, classifier_words, explanations):
         environment.globals.update({name: getattr(module, name) for name in module.__all__})
     drawn = {name: Markup(svg) for name, svg in pictures(data).items()}
     return environment.get_template("template.html").render(**data, data=data, pictures=drawn)
