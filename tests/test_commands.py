@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -289,7 +290,7 @@ BAD = [
     (["fit", "fake.parquet", "--label", "liked"], "is no Parquet file that can be read"),
     (["fit", "notes.txt", "--label", "liked"], "is not of a kind that can be read"),
     (["fit", "void", "--label", "liked"], "is a folder without a file"),
-    (["fit", "ratings.csv", "--label", "liked", "-o", "ratings.csv"], "is the file that is read"),
+    (["fit", "ratings.csv", "--label", "liked", "-o", "ratings.csv"], "is a file that is read"),
     (["fit", "ratings.csv", "--label", "liked", "-o", "void"], "is a folder: name a file"),
     (["fit", "ratings.csv", "--winner", "liked"], "--winner belongs to --pairs"),
     (["fit", "ratings.csv", "--pairs", "a_", "b_", "--label", "liked"], "needs --winner COLUMN"),
@@ -529,3 +530,39 @@ def test_samples_for_reports_are_whole_groups_however_files_are_divided(
     np.testing.assert_array_equal(some.X, parts.X)
     assert some.table.equals(parts.table)
     assert some.table.columns == ["taste", "price", "colour", "smoker"]
+
+
+def test_files_of_folders_and_globs_are_not_written_over(people, fitted, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for i in range(2):
+        people[0][1_000 * i : 1_000 * (i + 1)].write_csv(data / f"{i}.csv")
+    before = (data / "1.csv").read_bytes()
+    for source in ([data], [data / "*.csv"], [data / "0.csv", "--history", data / "1.csv"]):
+        done = run("predict", fitted / "model.skops", *source, "-o", data / "1.csv", code=2)
+        assert "is a file that is read" in done.output
+    assert (data / "1.csv").read_bytes() == before
+
+
+def test_a_history_of_other_groups_is_refused(people, fitted, tmp_path):
+    people[0].with_columns(person=pl.int_range(2_000)).write_csv(tmp_path / "other.csv")
+    done = run("predict", fitted / "model.skops", fitted / "ratings.csv",
+               "--history", tmp_path / "other.csv", "-o", tmp_path / "new" / "p.csv", code=2)  # fmt: skip
+    assert "No value of 'person' is in the history: there they are such as 0" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
+
+
+def test_nothing_but_files_is_written(fitted):
+    arguments = ("fit", fitted / "ratings.csv", "--label", "liked", "--drop", "person")
+    assert "is a device or a pipe" in run(*arguments, "-o", "/dev/null", code=2).output
+
+
+@pytest.mark.parametrize("command", [["--help"], ["inspect", "model.skops"],
+                                     ["inspect", "model.skops", "--json"]])  # fmt: skip
+def test_no_room_for_what_is_printed_is_told(fitted, command):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, *command], cwd=fitted, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert re.fullmatch(r"No space left on device.*\n", done.stderr)

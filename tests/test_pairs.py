@@ -75,6 +75,7 @@ def test_words_for_truth_values_give_the_same(won, flip):
         ((A, B, ["left", None, "right"]), "winner is missing in row 1"),
         ((A, B, ["left", "tie", "right"]), "got 'left', 'right', 'tie'"),
         ((A, B, [1, 0, 2]), "got '0', '1', '2'"),
+        ((A, B, [1.0, 0.5, 0.0]), "got '0', '0.5', '1'"),
         (([["x"]], [["y"]], ["left"]), "left must hold numbers"),
         ((pd.DataFrame(A, columns=["a", "b"]), pd.DataFrame(B, columns=["a", "c"]), [1, 1, 1]),
          "only one has ['b', 'c']"),

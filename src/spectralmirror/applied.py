@@ -50,6 +50,7 @@ def write_predictions(
     kept = [*[str(model.group)] * known_group, *(name for name in keep if name != model.group)]
     classes = [str(value) for value in model.mixture.classes_.tolist()]
     tally = _Tally(output, kept, ["prediction", *(f"probability_{name}" for name in classes)])
+    n_met = 0
     with writing(output) as append:
         rows = model.known(
             readers, grouped=weights is not None, keep=kept, missing=missing, listen=listen
@@ -58,6 +59,13 @@ def write_predictions(
             P = _probabilities(model, known, weights)
             values = model.mixture.classes_[(P[:, 1] > P[:, 0]).astype(np.intp)]
             append(tally.table(known, [values, *P.T]))
+            if weights is not None and known.groups is not None:
+                n_met += sum(value in weights for value in known.groups.tolist())
+        if weights is not None and n_met == 0:
+            raise ValueError(
+                f"No value of {model.group!r} is in the history: there they are such as "
+                f"{next(iter(weights), None)!r}."
+            )
         return tally.told()
 
 

@@ -202,6 +202,8 @@ def take_census(
     kinds = {str(reader.types[name]) for reader in readers for name in numbers}
     recipe = Recipe(tuple(terms), question.pairs, str(common_dtype(kinds or {"float64"})))
     check_names([*recipe.names, *question.others])
+    if "" in types:
+        notes.insert(0, "A column without a name (an index, perhaps) was left out.")
     return Census(recipe, n_rows, missing, [*_unpaired(types, question), *notes])
 
 
@@ -228,7 +230,7 @@ def _types(readers: Sequence[Reader], question: Question) -> dict[str, Any]:
 
 def _candidates(types: Mapping[str, Any], question: Question) -> dict[str, str]:
     """Return the columns that may be features, and what they hold; without prefix for pairs."""
-    kept = [n for n in types if n not in question.others and n not in question.drop]
+    kept = [n for n in types if n and n not in question.others and n not in question.drop]
     for name in question.features:
         if name in question.others or name in question.drop:
             what = "dropped" if name in question.drop else "the label or the group"

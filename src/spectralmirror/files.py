@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -28,22 +28,27 @@ def written_whole(path: Path) -> Iterator[Path]:
     Parameters
     ----------
     path : Path
-        Where the finished file shall be; its folder is made.
+        Where the finished file shall be; its folder is made, and removed where nothing came of it.
 
     Yields
     ------
     Path
         A path of the same name elsewhere, so that writers see the same suffix.
     """
+    made = [parent for parent in path.parents if not parent.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(mkdtemp(prefix=UNFINISHED, dir=path.parent))
     unfinished = folder / path.name
     try:
         yield unfinished
         os.replace(unfinished, path)
+        made = []
     finally:
         unfinished.unlink(missing_ok=True)
         folder.rmdir()
+        with suppress(OSError):  # somebody else has put something there
+            for parent in made:
+                parent.rmdir()
 
 
 def sweep(folder: Path) -> None:

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from spectralmirror.recipe import as_text
+
 __all__ = ["left_won", "pairwise_differences"]
 
 #: Words for the winner that need no explanation, left first.
@@ -101,11 +103,7 @@ def left_won(winner: Any, sides: tuple[str, str] | None = None) -> Any:
     `sides` are the beginnings of names of columns, such as "a_" and "b_", by which winners may be
     called too.
     """
-    if pa.types.is_dictionary(winner.type):
-        winner = winner.cast(winner.type.value_type)
-    if pa.types.is_floating(winner.type):
-        winner = winner.cast(pa.int64(), safe=False)
-    text = pc.utf8_lower(pc.utf8_trim_whitespace(winner.cast(pa.string())))
+    text = pc.utf8_lower(pc.utf8_trim_whitespace(as_text(winner)))
     found = {value for value in pc.unique(text).to_pylist() if value is not None}
     words = WORDS if sides is None else (_words(sides), sides, *WORDS)
     for left, right in words:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -28,7 +31,19 @@ for command in (demo, fit, inspect, report, predict, cluster, simulate, reproduc
 
 def main() -> None:
     """Run the command line."""
-    app()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that lacks a letter gets another one
+            stream.reconfigure(errors="replace")
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as problem:  # nobody reads what is printed, or there is no room for it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(problem, BrokenPipeError):
+            sys.stderr.write(f"{problem.strerror}, where this is printed.\n")
+        sys.exit(1)
 
 
 @app.callback(invoke_without_command=True)

@@ -71,7 +71,7 @@ def predict(
         spectralmirror predict model.skops new.csv --history ratings.csv
     """
     check_missing(missing)
-    check_output(output, *files, model)
+    check_output(output, *files, model, *filter(None, [history]))
     with told(quiet), watching(quiet) as listen:
         from spectralmirror.applied import write_predictions
         from spectralmirror.readers import count_rows, readers_of

@@ -6,9 +6,9 @@ import json
 import os
 import signal
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Timer
@@ -35,8 +35,8 @@ __all__ = [
     "watching",
 ]
 
-console = Console(highlight=False, soft_wrap=True)
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+console = Console(highlight=False, soft_wrap=True, emoji=False)
+errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 #: A bar is shown for work that takes longer than this many seconds.
 SHOW_AFTER = 1.0
@@ -74,8 +74,8 @@ def say(quiet: bool, text: str = "") -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON, for programs."""
-    console.print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False), markup=False)
+    """Print data as JSON, for programs: in plain ASCII, which every terminal can print."""
+    typer.echo(json.dumps(data, indent=2, allow_nan=False))
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def told(quiet: bool = False, kept: str = "Nothing was written.") -> Iterator[No
             warnings.showwarning = _warner(quiet)
             yield
     except KeyboardInterrupt:
-        end(f"Interrupted. {kept}")
+        end(f"Interrupted. {kept}".strip())
     except (BrokenExecutor, MemoryError) as problem:
         end(f"A process was killed, or memory ran out ({type(problem).__name__}). {kept}")
     except BrokenPipeError:
@@ -96,7 +96,7 @@ def told(quiet: bool = False, kept: str = "Nothing was written.") -> Iterator[No
     except (ValueError, FileNotFoundError, IsADirectoryError, PermissionError) as problem:
         fail(_sentence(problem))
     except OSError as problem:
-        end(f"{_sentence(problem)} {kept}")
+        end(f"{_sentence(problem)} {kept}".strip())
     except (typer.Exit, typer.Abort):
         raise
     except Exception as problem:
@@ -178,12 +178,22 @@ def check_output(output: Path, *inputs: str | Path) -> None:
     """Raise where a file cannot be written, before any work is done."""
     if output.is_dir():
         fail(f"--output {output} is a folder: name a file.")
-    for path in inputs:
-        if output.exists() and Path(path).exists() and output.samefile(path):
-            fail(f"--output {output} is the file that is read: name another one.")
+    if output.exists() and not output.is_file():
+        fail(f"--output {output} is a device or a pipe: name a file.")
+    if output.exists() and any(output.samefile(path) for path in _files(inputs)):
+        fail(f"--output {output} is a file that is read: name another one.")
     folder = next(parent for parent in output.absolute().parents if parent.exists())
     try:
         with TemporaryFile(dir=folder):
             pass
     except OSError as problem:
         fail(f"--output {output} cannot be written: {problem.strerror}.")
+
+
+def _files(inputs: Sequence[str | Path]) -> Iterator[Path]:
+    """Yield the files that are read, those of folders and globs too."""
+    from spectralmirror.readers import paths_of
+
+    for one in inputs:
+        with suppress(OSError, ValueError):  # what is not there is told where it is read
+            yield from paths_of(one)

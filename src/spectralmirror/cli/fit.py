@@ -206,12 +206,13 @@ def fit(
         )
         model = fit_table(readers, question, mixture, source=", ".join(files), listen=listen)
         save(model, output)
-    if as_json:
-        print_json({"model": str(output), **model.described()})
-        return
-    say_model(model, quiet)
-    say(quiet, f"\nModel: {output}")
-    say(quiet, f"Next:  spectralmirror report {output} {_quoted(files)} -o report.html")
+    with told(quiet, f"The model is in {output}."):
+        if as_json:
+            print_json({"model": str(output), **model.described()})
+            return
+        say_model(model, quiet)
+        say(quiet, f"\nModel: {output}")
+        say(quiet, f"Next:  spectralmirror report {output} {_quoted(files)} -o report.html")
 
 
 def say_model(model: Any, quiet: bool) -> None:

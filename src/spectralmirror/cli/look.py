@@ -38,7 +38,7 @@ def inspect(
 
         spectralmirror inspect model.skops --json
     """
-    with told():
+    with told(kept=""):
         from spectralmirror.stored import written_by
 
         version = written_by(model)
