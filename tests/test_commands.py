@@ -546,8 +546,9 @@ def test_files_of_folders_and_globs_are_not_written_over(people, fitted, tmp_pat
 
 def test_a_history_of_other_groups_is_refused(people, fitted, tmp_path):
     people[0].with_columns(person=pl.int_range(2_000)).write_csv(tmp_path / "other.csv")
-    done = run("predict", fitted / "model.skops", fitted / "ratings.csv",
-               "--history", tmp_path / "other.csv", "-o", tmp_path / "new" / "p.csv", code=2)  # fmt: skip
+    arguments = ("predict", fitted / "model.skops", fitted / "ratings.csv")
+    history = ("--history", tmp_path / "other.csv")
+    done = run(*arguments, *history, "-o", tmp_path / "new" / "p.csv", code=2)
     assert "No value of 'person' is in the history: there they are such as 0" in done.output
     assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
 
