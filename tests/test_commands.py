@@ -567,3 +567,32 @@ def test_no_room_for_what_is_printed_is_told(fitted, command):
         )
     assert done.returncode == 1
     assert re.fullmatch(r"No space left on device.*\n", done.stderr)
+
+
+GROUPS = {
+    "date": lambda g: g.cast(pl.Date),
+    "nanoseconds": lambda g: (g * 10**9).cast(pl.Datetime("ns")),
+    "duration": lambda g: g.cast(pl.Duration("us")),
+    "beyond int64": lambda g: g.cast(pl.UInt64) + (2**63 + 5),
+    "category": lambda g: g.cast(pl.String).cast(pl.Categorical),
+    "float": lambda g: g * 0.5,
+}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_groups_of_all_kinds_keep_their_values(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    g = np.repeat(np.arange(40), 10)
+    x = rng.normal(size=(400, 2))
+    y = rng.uniform(size=400) < expit(4 * np.where(g % 2, -1, 1) * x[:, 0])
+    groups = GROUPS[kind](pl.Series("g", g))
+    data = tmp_path / "data.parquet"
+    pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "g": groups, "y": y}).write_parquet(data)
+    model, out = tmp_path / "model.skops", tmp_path / "out.parquet"
+    run("fit", data, "--label", "y", "--group", "g", "-k", 2, "-o", model)
+    run("cluster", model, data, "--by-group", "-o", out)
+    found = pl.read_parquet(out)
+    assert found["g"].cast(pl.String).to_list() == groups[::10].cast(pl.String).to_list()
+    assert component_error(np.arange(40) % 2, (found["classifier"] == "B").to_numpy()) < 0.1
+    run("predict", model, data, "--history", data, "-o", out)
+    assert pl.read_parquet(out)["g"].to_list() == groups.to_list()

@@ -15,7 +15,7 @@ from spectralmirror.arrays import Matrix
 from spectralmirror.fitted import FittedTable, Known
 from spectralmirror.mixture.summary import letters
 from spectralmirror.readers import Reader
-from spectralmirror.tables import column_values
+from spectralmirror.tables import as_column, column_values
 from spectralmirror.writers import check_kind, writing
 
 __all__ = ["write_clusters", "write_groups", "write_predictions"]
@@ -60,7 +60,7 @@ def write_predictions(
             values = model.mixture.classes_[(P[:, 1] > P[:, 0]).astype(np.intp)]
             append(tally.table(known, [values, *P.T]))
             if weights is not None and known.groups is not None:
-                n_met += sum(value in weights for value in known.groups.tolist())
+                n_met += sum(v in weights for v in known.group_values(str(model.group))[0])
         if weights is not None and n_met == 0:
             raise ValueError(
                 f"No value of {model.group!r} is in the history: there they are such as "
@@ -77,7 +77,8 @@ def _probabilities(
     p = None
     if weights is not None and known.groups is not None:
         nothing = (model.mixture.weights_, 0)
-        p = np.array([weights.get(value, nothing)[0] for value in known.groups.tolist()])
+        values, numbers = known.group_values(str(model.group))
+        p = np.array([weights.get(value, nothing)[0] for value in values])[numbers]
     return np.asarray(model.mixture.predict_proba(model.named(known.X), p))
 
 
@@ -110,8 +111,8 @@ def write_clusters(
                 R = model.mixture.component_proba(model.named(known.X), known.y)
             values = [called[R.argmax(axis=1)], *R.T]
             if grouped and known.groups is not None:
-                lines = [of_groups[value][0] for value in known.groups.tolist()]
-                G = np.array(lines).reshape(-1, k)
+                groups, numbers = known.group_values(str(model.group))
+                G = np.array([of_groups[value][0] for value in groups]).reshape(-1, k)[numbers]
                 values += [called[G.argmax(axis=1)], *G.T]
             append(tally.table(known, values, counted="group_classifier" if grouped else None))
         return tally.told()
@@ -134,7 +135,7 @@ def write_groups(
     called = np.array(letters(G.shape[1]))
     named = called[G.argmax(axis=1)]
     columns = {
-        str(model.group): pa.array(list(of_groups)),
+        str(model.group): as_column(list(of_groups), readers[0].types[str(model.group)]),
         "n_rows": pa.array([n for _, n in of_groups.values()]),
         "classifier": pa.array(named),
         **{f"probability_{c}": pa.array(p) for c, p in zip(called, G.T, strict=True)},

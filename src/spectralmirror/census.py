@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from spectralmirror.readers import Reader
@@ -225,6 +226,9 @@ def _types(readers: Sequence[Reader], question: Question) -> dict[str, Any]:
     for name in named:
         if name not in types and not any(side + name in types for side in sides):
             raise ValueError(f"{readers[0].name} has no column {name!r}{_perhaps(name, types)}")
+    for name in question.others:
+        if pa.types.is_nested(types[name]):
+            raise ValueError(f"Column {name!r} holds {types[name]}: a label or group is one value.")
     return types
 
 

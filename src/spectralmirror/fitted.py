@@ -29,7 +29,7 @@ from spectralmirror.pairs import left_won
 from spectralmirror.readers import Reader, count_rows
 from spectralmirror.recipe import Category, Recipe
 from spectralmirror.scanning import Scan
-from spectralmirror.tables import column_values
+from spectralmirror.tables import column_values, unique_values
 
 __all__ = ["FittedTable", "Known", "fit_table"]
 
@@ -170,10 +170,10 @@ class FittedTable:
             if known.groups is None or not len(known.X):
                 continue
             joint = self.mixture._joint(self.named(known.X), known.y, None)[0] - log_p
-            values, numbers = np.unique(known.groups, return_inverse=True)
+            values, numbers = known.group_values(str(self.group))
             total, counts = np.zeros((len(values), len(log_p))), np.bincount(numbers)
             np.add.at(total, numbers, joint)
-            for value, line, count in zip(values.tolist(), total, counts.tolist(), strict=True):
+            for value, line, count in zip(values, total, counts.tolist(), strict=True):
                 before, n = sums.get(value, (log_p, 0))
                 sums[value] = before + line, n + count
         return {value: (softmax(line), n) for value, (line, n) in sums.items()}
@@ -244,6 +244,10 @@ class Known:
     X: NDArray[Any]
     y: NDArray[Any] | None
     groups: NDArray[Any] | None
+
+    def group_values(self, column: str) -> tuple[list[Any], NDArray[np.intp]]:
+        """Return the different groups of these rows, and for each row which of them it is in."""
+        return unique_values(self.table.column(column).filter(self.there))
 
     def spread(self, values: NDArray[Any]) -> Any:
         """Return values of the rows that have everything, as a column of all rows."""

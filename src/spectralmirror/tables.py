@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 __all__ = [
+    "as_column",
     "check_columns",
     "column_values",
     "common_dtype",
@@ -19,6 +20,7 @@ __all__ = [
     "is_number",
     "matrix",
     "nearest",
+    "unique_values",
 ]
 
 _NUMBERS = (
@@ -86,6 +88,30 @@ def _decoded(column: Any) -> NDArray[Any]:
     values = np.array([*column.dictionary.to_pylist(), None], dtype=object)
     indices = column.indices.cast(pa.int64()).fill_null(len(values) - 1)
     return np.asarray(values[indices.to_numpy()])
+
+
+def unique_values(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Return the different values of an Arrow column, and for each row which of them it holds.
+
+    Dates and times are whole numbers, which :func:`as_column` turns back.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_temporal(column.type):
+        column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
+    coded = column.dictionary_encode()
+    return coded.dictionary.to_pylist(), np.asarray(coded.indices.to_numpy(zero_copy_only=False))
+
+
+def as_column(values: Sequence[Any], kind: Any) -> Any:
+    """Return different values of a column as an Arrow column of its type."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_temporal(kind):
+        return pa.array(values, pa.int32() if kind.bit_width == 32 else pa.int64()).view(kind)
+    return pa.array(values, kind)
 
 
 def fill(X: NDArray[Any], columns: Sequence[Any]) -> None:

@@ -75,7 +75,7 @@ def say(quiet: bool, text: str = "") -> None:
 
 def print_json(data: Any) -> None:
     """Print data as JSON, for programs: in plain ASCII, which every terminal can print."""
-    typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    typer.echo(json.dumps(data, indent=2, allow_nan=False, default=str))
 
 
 @contextmanager
@@ -182,8 +182,8 @@ def check_output(output: Path, *inputs: str | Path) -> None:
         fail(f"--output {output} is a device or a pipe: name a file.")
     if output.exists() and any(output.samefile(path) for path in _files(inputs)):
         fail(f"--output {output} is a file that is read: name another one.")
-    folder = next(parent for parent in output.absolute().parents if parent.exists())
     try:
+        folder = next(parent for parent in output.absolute().parents if parent.exists())
         with TemporaryFile(dir=folder):
             pass
     except OSError as problem:
