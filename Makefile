@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 .PHONY: demo test lint docs bench accuracy reach scale reproduce clean
 
 demo: .venv/.demo
-	$(BIN)/python examples/demo.py
+	$(BIN)/spectralmirror demo --output output/demo
 
 test: .venv/.dev lint
 	$(BIN)/python -m pytest

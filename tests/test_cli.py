@@ -4,7 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from spectralmirror import __version__
-from spectralmirror.cli import NAMES, app
+from spectralmirror.cli import app
+from spectralmirror.cli.reproduce import NAMES
 
 run = CliRunner().invoke
 

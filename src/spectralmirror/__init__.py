@@ -1,14 +1,16 @@
 """Find the hidden linear classifiers behind binary labels."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from spectralmirror.hessian import PrincipalHessianDirections
-from spectralmirror.mixture import LinearClassifierMixture, MixtureWarning
-from spectralmirror.moments import FeatureMoments
-from spectralmirror.subspace import SpectralMirror, WeakSignalWarning
-
 if TYPE_CHECKING:
+    from spectralmirror.hessian import PrincipalHessianDirections
+    from spectralmirror.mixture import LinearClassifierMixture, MixtureWarning
+    from spectralmirror.moments import FeatureMoments
+    from spectralmirror.pairs import pairwise_differences
     from spectralmirror.scanning import scan
+    from spectralmirror.stored import load, save
+    from spectralmirror.subspace import SpectralMirror, WeakSignalWarning
 
 __version__ = "0.1.0.dev0"
 
@@ -20,14 +22,34 @@ __all__ = [
     "SpectralMirror",
     "WeakSignalWarning",
     "__version__",
+    "load",
+    "pairwise_differences",
+    "save",
     "scan",
 ]
 
+#: Where each name lives. It is imported when it is used: the command line answers at once.
+_HOMES = {
+    "FeatureMoments": "moments",
+    "LinearClassifierMixture": "mixture",
+    "MixtureWarning": "mixture",
+    "PrincipalHessianDirections": "hessian",
+    "SpectralMirror": "subspace",
+    "WeakSignalWarning": "subspace",
+    "load": "stored",
+    "pairwise_differences": "pairs",
+    "save": "stored",
+    "scan": "scanning",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Import what reads files only when it is used: it brings pyarrow along."""
-    if name == "scan":
-        from spectralmirror.scanning import scan
+    """Import what is used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
-        return scan
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    """List what can be used."""
+    return sorted({*globals(), *__all__})

@@ -20,7 +20,7 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-__all__ = ["Batch", "Reader", "open_reader", "paths_of", "readers_of"]
+__all__ = ["Batch", "Reader", "count_rows", "open_reader", "paths_of", "readers_of"]
 
 #: Bytes of a column chunk that are buffered at a time.
 BUFFER = 1 << 16
@@ -122,6 +122,13 @@ def readers_of(source: Any) -> list[Reader]:
             "dataset, an array, or something that yields tuples (X, y)."
         )
     return [open_reader(path) for path in paths_of(source)]
+
+
+def count_rows(readers: Sequence[Reader]) -> int | None:
+    """Return how many rows there are, where files tell without being read: Parquet does."""
+    if not all(isinstance(reader, ParquetReader) for reader in readers):
+        return None
+    return int(sum(pq.read_metadata(reader.name).num_rows for reader in readers))
 
 
 def _types(schema: Any, name: str) -> Mapping[str, Any]:

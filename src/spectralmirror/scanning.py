@@ -141,6 +141,17 @@ class Scan:
         bundles = Contiguous(rows) if contiguous.hold else Spilled(rows)
         return in_groups(rows, bundles), parts.names
 
+    def collected(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+        """Read all rows into memory: features, labels and groups."""
+        parts = self.parts
+        size = block_rows(self.block_bytes, parts.n_features, parts.dtype)
+        read = list(parts.read(size, parts.dtype))
+        if not read:
+            raise ValueError("No row is left (0 samples).")
+        groups = np.concatenate([part.groups for part in read]) if parts.has_groups else None
+        X, y = (np.concatenate([getattr(part, name) for part in read]) for name in "Xy")
+        return X, y, groups
+
     def map_to(
         self,
         path: str | Path,

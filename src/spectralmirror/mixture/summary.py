@@ -9,10 +9,15 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-__all__ = ["summarise"]
+__all__ = ["letters", "summarise"]
 
 #: In brackets, so that no feature is mistaken for them.
 WEIGHT, INTERCEPT = "(weight)", "(intercept)"
+
+
+def letters(k: int) -> list[str]:
+    """Name components for people: A is the heaviest one."""
+    return [chr(ord("A") + c) if k <= 26 else str(c + 1) for c in range(k)]
 
 
 class Line(NamedTuple):

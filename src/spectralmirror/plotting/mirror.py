@@ -1,4 +1,7 @@
-"""Pictures of a fitted mirror."""
+"""Pictures of a fitted mirror.
+
+Each is `draw(data(...))`: plain data of the fitted mirror, and a picture of these data alone.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.plotting.curves import log_axis
 from spectralmirror.plotting.style import (
     BULK,
     COLOURS,
@@ -20,7 +24,14 @@ from spectralmirror.plotting.style import (
 from spectralmirror.subspace import SpectralMirror
 from spectralmirror.validation import FLOATS
 
-__all__ = ["plot_mirror", "plot_spectrum"]
+__all__ = [
+    "draw_mirror",
+    "draw_spectrum",
+    "mirror_data",
+    "plot_mirror",
+    "plot_spectrum",
+    "spectrum_data",
+]
 
 
 def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
@@ -38,17 +49,33 @@ def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
     matplotlib Axes
         What was drawn on.
     """
+    return draw_spectrum(spectrum_data(mirror), axes_of(ax, 1)[0])
+
+
+def spectrum_data(mirror: SpectralMirror) -> dict[str, Any]:
+    """Return what `plot_spectrum` draws."""
     require_kind(mirror, SpectralMirror, "plot_spectrum")
     check_is_fitted(mirror)
-    ax = axes_of(ax, 1)[0]
-    n_kept = mirror.n_outliers_
-    kept, rest = mirror.eigenvalues_[:n_kept], mirror.eigenvalues_[n_kept:]
-    low = mirror.eigenvalues_.min(initial=mirror.bulk_)
-    high = mirror.eigenvalues_.max(initial=mirror.bulk_)
+    what, centre = _spectrum_words(mirror)
+    return {
+        "eigenvalues": mirror.eigenvalues_.tolist(),
+        "n_kept": mirror.n_outliers_,
+        "bulk": float(mirror.bulk_),
+        "squares": mirror.method == "stacked",
+        "what": what,
+        "centre": centre,
+    }
+
+
+def draw_spectrum(data: dict[str, Any], ax: Any) -> Any:
+    """Draw what `spectrum_data` returned."""
+    eigenvalues, n_kept, bulk = np.array(data["eigenvalues"]), data["n_kept"], data["bulk"]
+    kept, rest = eigenvalues[:n_kept], eigenvalues[n_kept:]
+    low, high = eigenvalues.min(initial=bulk), eigenvalues.max(initial=bulk)
     edges = np.linspace(low, high, 41) if high > low else np.array([low - 0.5, low + 0.5])
-    if mirror.method == "stacked" and high > 10 * low > 0:  # squares: far apart, and all positive
+    far_apart = data["squares"] and high > 10 * low > 0  # as squares may be, all positive
+    if far_apart:
         edges = np.geomspace(low, high, 41)
-        ax.set_xscale("log")
     ax.hist(
         [rest, kept],
         bins=edges,
@@ -56,10 +83,11 @@ def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
         color=[BULK, OUTLIER],
         label=[f"bulk ({len(rest)})", f"kept ({n_kept})"],
     )
-    what, centre = _spectrum_words(mirror)
-    ax.axvline(mirror.bulk_, color=MIRROR, linestyle="--", linewidth=1.2, label=centre)
+    ax.axvline(bulk, color=MIRROR, linestyle="--", linewidth=1.2, label=data["centre"])
+    if far_apart:
+        log_axis(ax.xaxis)
     ax.yaxis.get_major_locator().set_params(integer=True)
-    ax.set(xlabel=what, ylabel="number of eigenvalues", title="Spectrum")
+    ax.set(xlabel=data["what"], ylabel="number of eigenvalues", title="Spectrum")
     legend_below(ax)
     return ax
 
@@ -92,22 +120,39 @@ def plot_mirror(
     pair of matplotlib Axes
         What was drawn on.
     """
+    data = mirror_data(mirror, X, y, max_points)
+    return draw_mirror(data, axes_of(axes, 2))
+
+
+def mirror_data(mirror: SpectralMirror, X: Any, y: Any, max_points: int) -> dict[str, Any]:
+    """Return what `plot_mirror` draws."""
     require_kind(mirror, SpectralMirror, "plot_mirror")
     check_is_fitted(mirror)
-    axes = axes_of(axes, 2)
     step = max(1, -(-np.shape(X)[0] // max_points))
     y = column_or_1d(y)
     X = validate_data(mirror, X, accept_sparse="csr", dtype=FLOATS, reset=False)[::step]
     if not np.isin(y, mirror.classes_).all():
         raise ValueError(f"y must hold the labels that were fitted, {mirror.classes_.tolist()}.")
-    labels = np.where(y[::step] == mirror.classes_[1], 1, -1)
     r = mirror.mirror_direction_
-    across, along = _standardised(X, r), _standardised(X, _second_direction(mirror))
     # the paper's mirror stands where <r, x> = 0, which is not the middle of features with a mean
     at = -float((X @ r).mean()) / float((X @ r).std()) if mirror.method == "paper" else 0.0
-    names = {sign: str(mirror.classes_[(sign + 1) // 2]) for sign in (-1, 1)}
+    return {
+        "across": _standardised(X, r).tolist(),
+        "along": _standardised(X, _second_direction(mirror)).tolist(),
+        "labels": np.where(y[::step] == mirror.classes_[1], 1, -1).tolist(),
+        "classes": [str(value) for value in mirror.classes_],
+        "mirror_at": at,
+        "in_subspace": mirror.n_components_ > 1,
+    }
+
+
+def draw_mirror(data: dict[str, Any], axes: Any) -> Any:
+    """Draw what `mirror_data` returned."""
+    labels, at = np.array(data["labels"]), data["mirror_at"]
+    across, along = np.array(data["across"]), np.array(data["along"])
+    names = {-1: f"y = {data['classes'][0]}", 1: f"y = {data['classes'][1]}"}
     panels = (
-        ("Labels", labels, {sign: f"y = {names[sign]}" for sign in (-1, 1)}),
+        ("Labels", labels, names),
         ("Mirrored labels", labels * np.sign(across - at), {-1: "Z = −1", 1: "Z = +1"}),
     )
     for ax, (title, values, legend) in zip(axes, panels, strict=True):
@@ -126,7 +171,7 @@ def plot_mirror(
         ax.set(title=title, xlabel="along r (standard deviations)")
         ax.set_aspect("equal")
         legend_below(ax, markerscale=3)
-    where = "in the subspace" if mirror.n_components_ > 1 else "at random"
+    where = "in the subspace" if data["in_subspace"] else "at random"
     axes[0].set_ylabel(f"across r, {where} (standard deviations)")
     return axes
 

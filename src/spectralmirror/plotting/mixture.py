@@ -1,4 +1,7 @@
-"""Pictures of a fitted mixture."""
+"""Pictures of a fitted mixture.
+
+Each is `draw(data(...))`: plain data of the fitted mixture, and a picture of these data alone.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,15 @@ from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below, require_kind
 
-__all__ = ["plot_profiles", "plot_responsibilities", "plot_starts"]
+__all__ = [
+    "draw_profiles",
+    "draw_responsibilities",
+    "plot_profiles",
+    "plot_responsibilities",
+    "plot_starts",
+    "profiles_data",
+    "responsibilities_data",
+]
 
 #: Shapes and colours of the kinds of starts.
 KINDS = {
@@ -49,42 +60,60 @@ def plot_profiles(
     matplotlib Axes
         What was drawn on.
     """
+    data = profiles_data(mixture, max_features, level)
+    longest, n = max(map(len, data["features"])), len(data["features"])
+    return draw_profiles(data, axes_of(ax, 1, size=(5.5 + 0.08 * longest, 1.8 + 0.3 * n))[0])
+
+
+def profiles_data(
+    mixture: LinearClassifierMixture, max_features: int, level: float
+) -> dict[str, Any]:
+    """Return what `plot_profiles` draws."""
     require_kind(mixture, LinearClassifierMixture, "plot_profiles")
     check_is_fitted(mixture, "coef_")
     require_count(max_features=max_features)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-    scale, k = mixture.feature_scale_, mixture.n_components_
+    scale, k, hard = mixture.feature_scale_, mixture.n_components_, mixture.response == "hard"
     profiles, errors = mixture.coef_ * scale, mixture.coef_standard_error_ * scale
-    if mixture.response == "hard":  # only directions mean something, whatever the units
+    if hard:  # only directions mean something, whatever the units
         profiles = profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
     chosen = np.argsort(-np.abs(profiles).max(axis=0), kind="stable")[:max_features]
     names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(len(scale))])
-    longest = max(len(str(names[j])) for j in chosen)
-    ax = axes_of(ax, 1, size=(5.5 + 0.08 * longest, 1.8 + 0.3 * len(chosen)))[0]
     q = float(norm.isf((1 - level) / 2))
-    places = np.arange(len(chosen))
-    for c in range(k):
-        offset = 0.5 * ((c + 0.5) / k - 0.5)
-        bars = None if np.isnan(errors).all() else q * errors[c, chosen]
+    return {
+        "features": [str(names[j]) for j in chosen],
+        "n_features": len(scale),
+        "components": [f"component {c} (weight {mixture.weights_[c]:.0%})" for c in range(k)],
+        "profiles": profiles[:, chosen].tolist(),
+        "halves": None if np.isnan(errors).all() else (q * errors[:, chosen]).tolist(),
+        "unit_length": hard,
+    }
+
+
+def draw_profiles(data: dict[str, Any], ax: Any) -> Any:
+    """Draw what `profiles_data` returned."""
+    k, n = len(data["components"]), len(data["features"])
+    profiles, places = np.array(data["profiles"]), np.arange(n)
+    for c, label in enumerate(data["components"]):
         ax.errorbar(
-            profiles[c, chosen],
-            places + offset,
-            xerr=bars,
+            profiles[c],
+            places + 0.5 * ((c + 0.5) / k - 0.5),
+            xerr=None if data["halves"] is None else data["halves"][c],
             fmt="o",
             markersize=5,
             elinewidth=1.5,
             color=COMPONENTS[c % len(COMPONENTS)],
-            label=f"component {c} (weight {mixture.weights_[c]:.0%})",
+            label=label,
         )
     ax.axvline(0, color=MIRROR, linewidth=0.8)
-    ax.set_yticks(places, [str(names[j]) for j in chosen])
-    ax.set_ylim(len(chosen) - 0.5, -0.5)
+    ax.set_yticks(places, data["features"], parse_math=False)
+    ax.set_ylim(n - 0.5, -0.5)
     ax.grid(axis="y", alpha=0.25)
-    of = "" if len(chosen) == len(scale) else f", {len(chosen)} of {len(scale)} features"
-    what = "profile of unit length" if mixture.response == "hard" else "profile"
+    of = "" if n == data["n_features"] else f", {n} of {data['n_features']} features"
+    what = "profile of unit length" if data["unit_length"] else "profile"
     ax.set(xlabel=f"{what}, per SD of the feature", title=f"Profiles{of}")
-    legend_below(ax, ncols=2, below=0.62 / (0.9 + 0.3 * len(chosen)))
+    legend_below(ax, ncols=2, below=0.62 / (0.9 + 0.3 * n))
     return ax
 
 
@@ -114,27 +143,46 @@ def plot_responsibilities(
     matplotlib Axes
         What was drawn on.
     """
+    data = responsibilities_data(mixture, X, y, groups)
+    return draw_responsibilities(data, axes_of(ax, 1)[0])
+
+
+def responsibilities_data(
+    mixture: LinearClassifierMixture, X: Any, y: Any, groups: Any = None
+) -> dict[str, Any]:
+    """Return what `plot_responsibilities` draws."""
     require_kind(mixture, LinearClassifierMixture, "plot_responsibilities")
     r = mixture.component_proba(X, y, groups)
     if groups is not None:
         r = r[np.unique(np.asarray(groups), return_index=True)[1]]
-    ax = axes_of(ax, 1)[0]
     k = mixture.n_components_
     largest, of = r.max(axis=1), r.argmax(axis=1)
+    edges = np.linspace(min(1 / max(k, 2), largest.min()), 1, 31)
+    return {
+        "edges": edges.tolist(),
+        "counts": [np.histogram(largest[of == c], edges)[0].tolist() for c in range(k)],
+        "components": [f"component {c} (named {np.mean(of == c):.0%})" for c in range(k)],
+        "mean": float(largest.mean()),
+        "of": "rows" if groups is None else "groups",
+    }
+
+
+def draw_responsibilities(data: dict[str, Any], ax: Any) -> Any:
+    """Draw what `responsibilities_data` returned."""
+    edges, k, mean = np.array(data["edges"]), len(data["counts"]), data["mean"]
     ax.hist(
-        [largest[of == c] for c in range(k)],
-        bins=np.linspace(min(1 / max(k, 2), largest.min()), 1, 31),
+        [(edges[:-1] + edges[1:]) / 2] * k,
+        bins=edges,
+        weights=data["counts"],
         stacked=True,
         color=[COMPONENTS[c % len(COMPONENTS)] for c in range(k)],
-        label=[f"component {c} (named {np.mean(of == c):.0%})" for c in range(k)],
+        label=data["components"],
     )
-    ax.axvline(largest.mean(), color=MIRROR, linestyle="--", linewidth=1.2,
-               label=f"mean {largest.mean():.2f}")  # fmt: skip
-    what = "rows" if groups is None else "groups"
+    ax.axvline(mean, color=MIRROR, linestyle="--", linewidth=1.2, label=f"mean {mean:.2f}")
     ax.set(
         xlabel="probability of the most likely classifier",
-        ylabel=f"number of {what}",
-        title=f"Who made the labels? ({what})",
+        ylabel=f"number of {data['of']}",
+        title=f"Who made the labels? ({data['of']})",
     )
     legend_below(ax, ncols=2)
     return ax

@@ -43,7 +43,7 @@ def require_kind(fitted: Any, kind: type, what: str) -> None:
 
 def legend_below(ax: Any, ncols: int = 3, below: float = 0.14, markerscale: float = 1) -> None:
     """Put the legend under the axes, where it covers nothing."""
-    ax.legend(
+    legend = ax.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, -below),
         ncols=ncols,
@@ -52,6 +52,8 @@ def legend_below(ax: Any, ncols: int = 3, below: float = 0.14, markerscale: floa
         columnspacing=1.2,
         handletextpad=0.4,
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # labels of users may hold dollar signs
 
 
 def axes_of(axes: Any, n: int, size: tuple[float, float] = (5, 4.5)) -> list[Any]:

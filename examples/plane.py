@@ -1,4 +1,4 @@
-"""Find two hidden classifiers and their plane, and draw them. Run by ``make demo``."""
+"""Find two hidden classifiers and their plane, and draw them: docs/images/mirror.png."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.metrics import component_error, principal_angles, profile_error, subspace_error
 from spectralmirror.plotting import plot_mirror, plot_spectrum
 
-PICTURE = Path(__file__).parents[1] / "output" / "demo.png"
+PICTURE = Path(__file__).parents[1] / "output" / "plane.png"
 
 
 def main() -> None:

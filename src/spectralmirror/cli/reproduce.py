@@ -1,4 +1,4 @@
-"""The command line: ``spectralmirror``."""
+"""The command ``spectralmirror reproduce``."""
 
 from __future__ import annotations
 
@@ -7,52 +7,30 @@ import time
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from spectralmirror import __version__
-from spectralmirror.experiments import EXPERIMENTS
+from spectralmirror.cli.console import Quiet, console, end, errors, fail
 from spectralmirror.files import sweep
 
-__all__ = ["app", "main"]
+__all__ = ["NAMES", "reproduce"]
 
-app = typer.Typer(
-    help="Find the hidden linear classifiers behind binary labels.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
-console = Console(highlight=False, soft_wrap=True)
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
-
-NAMES = [*EXPERIMENTS, "all"]
+#: The names of the experiments (a test holds them to those that exist: to import these takes long).
+NAMES = [
+    *("figure1", "figure2", "figure3", "figure4", "span", "hessian", "experts", "cost", "median"),
+    *("blindspot", "all"),
+]
 #: Where there is no terminal for a bar, a line is printed every so many seconds.
 TELL_AFTER = 60.0
-
-
-def main() -> None:
-    """Run the command line."""
-    app()
-
-
-@app.callback(invoke_without_command=True)
-def version(
-    show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
-    """Find the hidden linear classifiers behind binary labels."""
-    if show:
-        console.print(f"spectralmirror {__version__}")
-        raise typer.Exit()
+KEPT = "What is finished is kept."
 
 
 def _complete(incomplete: str) -> list[str]:
     return [name for name in NAMES if name.startswith(incomplete)]
 
 
-@app.command()
 def reproduce(
     names: Annotated[
         list[str],
@@ -72,7 +50,7 @@ def reproduce(
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="Processes.", show_default="one a core")
     ] = -1,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Reproduce the paper's figures and claims.
 
@@ -90,33 +68,29 @@ def reproduce(
 
     chosen, scale = _chosen(names), "quick" if quick else "full"
     if jobs == 0 or jobs < -1:
-        _fail(f"--jobs must be at least 1, or -1 for one a core, got {jobs}.")
+        fail(f"--jobs must be at least 1, or -1 for one a core, got {jobs}.")
     _make_folder(output)
     full = [name for name in chosen if quick and scale_of(name, output) == "full"]
     if full:
-        _fail(f"{output} holds the full run of {', '.join(full)}: choose another --output.")
+        fail(f"{output} holds the full run of {', '.join(full)}: choose another --output.")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
         for name in chosen:
             _reproduce(name, output, scale, jobs, quiet)
     except KeyboardInterrupt:
-        _end("Interrupted. The same command goes on from there.")
+        end(f"Interrupted. The same command goes on from there. {KEPT}")
     except (BrokenExecutor, MemoryError) as problem:
-        _end(f"A process was killed, or memory ran out ({type(problem).__name__}): try --jobs 1.")
+        what = type(problem).__name__
+        end(f"A process was killed, or memory ran out ({what}): try --jobs 1. {KEPT}")
     except OSError as problem:
-        _end(f"{problem.strerror or problem}, in {output} or where this is printed.")
+        end(f"{problem.strerror or problem}, in {output} or where this is printed. {KEPT}")
     except RuntimeError as problem:
-        _end(f"{problem}")
-
-
-def _end(sentence: str) -> NoReturn:
-    """Say why the work ended early, and end with exit code 1."""
-    errors.print(f"{sentence} What is finished is kept.", markup=False)
-    raise typer.Exit(1)
+        end(f"{problem} {KEPT}")
 
 
 def _reproduce(name: str, output: Path, scale: str, jobs: int, quiet: bool) -> None:
     """Run one experiment behind a progress bar, and say where it is."""
+    from spectralmirror.experiments import EXPERIMENTS
     from spectralmirror.reproduction import reproduce as one
 
     start, already = time.monotonic(), []
@@ -160,8 +134,8 @@ def _progress(quiet: bool) -> Any:
 def _chosen(names: list[str]) -> list[str]:
     for name in names:
         if name not in NAMES:
-            _fail(f"There is no experiment {name!r}: choose from {', '.join(NAMES)}.")
-    return list(EXPERIMENTS) if "all" in names else list(dict.fromkeys(names))
+            fail(f"There is no experiment {name!r}: choose from {', '.join(NAMES)}.")
+    return NAMES[:-1] if "all" in names else list(dict.fromkeys(names))
 
 
 def _make_folder(output: Path) -> None:
@@ -171,12 +145,6 @@ def _make_folder(output: Path) -> None:
         with TemporaryFile(dir=output):
             sweep(output)
     except FileExistsError:
-        _fail(f"--output {output} is a file: name a folder.")
+        fail(f"--output {output} is a file: name a folder.")
     except OSError as problem:
-        _fail(f"--output {output} cannot be written to: {problem.strerror}.")
-
-
-def _fail(sentence: str) -> NoReturn:
-    """Say what is wrong with what the user gave, and end with exit code 2."""
-    errors.print(sentence, markup=False)
-    raise typer.Exit(2)
+        fail(f"--output {output} cannot be written to: {problem.strerror}.")

@@ -1,0 +1,176 @@
+"""What a fitted table says of the rows of files, written row by row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from spectralmirror.arrays import Matrix
+from spectralmirror.fitted import FittedTable, Known
+from spectralmirror.mixture.summary import letters
+from spectralmirror.readers import Reader
+from spectralmirror.tables import column_values
+from spectralmirror.writers import check_kind, writing
+
+__all__ = ["write_clusters", "write_groups", "write_predictions"]
+
+Listen = Callable[[int], None]
+
+
+def write_predictions(
+    model: FittedTable,
+    readers: Sequence[Reader],
+    output: Path,
+    *,
+    history: Sequence[Reader] | None = None,
+    keep: Sequence[str] = (),
+    missing: str | None = None,
+    listen: Listen,
+) -> dict[str, Any]:
+    """Write the label of every row, and its probabilities.
+
+    With a history, each group is predicted by the classifiers that made its labels there; groups
+    without one by all of them.
+    """
+    check_kind(output)
+    weights = None
+    if history is not None:
+        if model.group is None:
+            raise ValueError("--history needs a model that was fitted with --group.")
+        weights = model.group_weights(history, missing, listen)
+    known_group = model.group is not None and all(model.group in r.types for r in readers)
+    if weights is not None and not known_group:
+        raise ValueError(f"--history needs the groups of the rows: column {model.group!r}.")
+    kept = [*[str(model.group)] * known_group, *(name for name in keep if name != model.group)]
+    classes = [str(value) for value in model.mixture.classes_.tolist()]
+    tally = _Tally(output, kept, ["prediction", *(f"probability_{name}" for name in classes)])
+    with writing(output) as append:
+        rows = model.known(
+            readers, grouped=weights is not None, keep=kept, missing=missing, listen=listen
+        )
+        for known in rows:
+            P = _probabilities(model, known, weights)
+            values = model.mixture.classes_[(P[:, 1] > P[:, 0]).astype(np.intp)]
+            append(tally.table(known, [values, *P.T]))
+        return tally.told()
+
+
+def _probabilities(
+    model: FittedTable, known: Known, weights: dict[Any, tuple[Matrix, int]] | None
+) -> Matrix:
+    if not len(known.X):
+        return np.empty((0, 2))
+    p = None
+    if weights is not None and known.groups is not None:
+        nothing = (model.mixture.weights_, 0)
+        p = np.array([weights.get(value, nothing)[0] for value in known.groups.tolist()])
+    return np.asarray(model.mixture.predict_proba(model.named(known.X), p))
+
+
+def write_clusters(
+    model: FittedTable,
+    readers: Sequence[Reader],
+    output: Path,
+    *,
+    keep: Sequence[str] = (),
+    missing: str | None = None,
+    listen: Listen,
+) -> dict[str, Any]:
+    """Write which classifier made the label of every row, as it tells alone and in its group."""
+    check_kind(output)
+    k, grouped = model.mixture.n_components_, model.group is not None
+    called = np.array(letters(k))
+    names = ["classifier", *(f"probability_{name}" for name in called)]
+    of_groups: dict[Any, tuple[Matrix, int]] = {}
+    if grouped:
+        names += ["group_classifier", *(f"group_probability_{name}" for name in called)]
+        of_groups = model.group_weights(readers, missing, listen)
+    kept = [*[str(model.group)] * grouped, *(name for name in keep if name != model.group)]
+    tally = _Tally(output, kept, names)
+    with writing(output) as append:
+        for known in model.known(
+            readers, labelled=True, grouped=grouped, keep=kept, missing=missing, listen=listen
+        ):
+            R = np.empty((0, k))
+            if len(known.X):
+                R = model.mixture.component_proba(model.named(known.X), known.y)
+            values = [called[R.argmax(axis=1)], *R.T]
+            if grouped and known.groups is not None:
+                lines = [of_groups[value][0] for value in known.groups.tolist()]
+                G = np.array(lines).reshape(-1, k)
+                values += [called[G.argmax(axis=1)], *G.T]
+            append(tally.table(known, values, counted="group_classifier" if grouped else None))
+        return tally.told()
+
+
+def write_groups(
+    model: FittedTable,
+    readers: Sequence[Reader],
+    output: Path,
+    *,
+    missing: str | None = None,
+    listen: Listen,
+) -> dict[str, Any]:
+    """Write which classifier made the labels of every group."""
+    check_kind(output)
+    of_groups = model.group_weights(readers, missing, listen)
+    if not of_groups:
+        raise ValueError("No row is left that has everything.")
+    G = np.array([line for line, _ in of_groups.values()])
+    called = np.array(letters(G.shape[1]))
+    named = called[G.argmax(axis=1)]
+    columns = {
+        str(model.group): pa.array(list(of_groups)),
+        "n_rows": pa.array([n for _, n in of_groups.values()]),
+        "classifier": pa.array(named),
+        **{f"probability_{c}": pa.array(p) for c, p in zip(called, G.T, strict=True)},
+    }
+    if len(columns) < G.shape[1] + 3:
+        raise ValueError(f"The group cannot be named {model.group!r} in the output: rename it.")
+    with writing(output) as append:
+        append(pa.table(columns))
+    counts = {f"classifier {name}": int((named == name).sum()) for name in called}
+    n_rows = sum(n for _, n in of_groups.values())
+    return {"output": str(output), "n_rows": n_rows, "n_groups": len(G), "counts": counts}
+
+
+class _Tally:
+    """Put answers beside the columns that are kept, and count them."""
+
+    def __init__(self, output: Path, keep: Sequence[str], names: Sequence[str]):
+        self.output, self.names = output, list(names)
+        self.keep = list(dict.fromkeys(keep))
+        for name in set(self.keep) & set(self.names):
+            raise ValueError(f"Column {name!r} cannot be kept: the output has one of that name.")
+        self.n_rows = self.n_missing = 0
+        self.counts: Counter[str] = Counter()
+
+    def table(self, known: Known, values: list[NDArray[Any]], counted: str | None = None) -> Any:
+        """Return the answers of some rows; none for rows in which something is missing."""
+        counted = self.names[0] if counted is None else counted
+        columns = {name: known.table.column(name) for name in self.keep}
+        columns |= {n: known.spread(v) for n, v in zip(self.names, values, strict=True)}
+        self.n_rows += len(known.there)
+        self.n_missing += int((~known.there).sum())
+        answers = column_values(columns[counted].drop_null())
+        word = "" if counted == "prediction" else "classifier "
+        for value, count in zip(*np.unique(answers, return_counts=True), strict=True):
+            self.counts[f"{word}{value}"] += int(count)
+        return pa.table(columns)
+
+    def told(self) -> dict[str, Any]:
+        """Return what was written."""
+        if self.n_missing == self.n_rows:
+            raise ValueError("No row has everything that the model needs.")
+        return {
+            "output": str(self.output),
+            "n_rows": self.n_rows,
+            "n_missing": self.n_missing,
+            "counts": dict(sorted(self.counts.items())),
+        }

@@ -1,0 +1,382 @@
+"""A mixture, and how the columns of a table become its features: what the command line fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from spectralmirror.arrays import Matrix
+from spectralmirror.blocks import BLOCK_BYTES, block_rows
+from spectralmirror.census import (
+    Census,
+    Question,
+    check_present,
+    n_missing,
+    take_census,
+    told_missing,
+)
+from spectralmirror.columns import Columns
+from spectralmirror.encoded import EncodedReader, present
+from spectralmirror.mixture import LinearClassifierMixture
+from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
+from spectralmirror.pairs import left_won
+from spectralmirror.readers import Reader, count_rows
+from spectralmirror.recipe import Category, Recipe
+from spectralmirror.scanning import Scan
+from spectralmirror.tables import column_values
+
+__all__ = ["FittedTable", "Known", "fit_table"]
+
+#: Features of so many bytes are fitted in memory; more are read from the files in every pass.
+IN_MEMORY = 1 << 29
+
+
+#: What parameters are called on the command line.
+OPTIONS = {"n_components='auto'": "-k auto", "n_init": "--starts", "max_iter": "--max-iter"}
+#: What profiles are, for each response.
+SCALES = {"logistic": "Log-odds", "probit": "Probits", "hard": "Direction"}
+
+
+def _silent(n_rows: int) -> None:
+    """Listen to nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTable:
+    """A mixture that was fitted to columns of a table.
+
+    Attributes
+    ----------
+    mixture : LinearClassifierMixture
+        The hidden classifiers.
+    recipe : Recipe
+        How columns become features.
+    label : str
+        The column of labels, or of winners.
+    group : str or None
+        The column of groups.
+    missing : {"error", "impute", "drop"}
+        What was done about missing values.
+    about : dict
+        Where the rows came from, how many there were, and what the user was told.
+    """
+
+    mixture: LinearClassifierMixture
+    recipe: Recipe
+    label: str
+    group: str | None
+    missing: str
+    about: dict[str, Any]
+
+    def known(
+        self,
+        readers: Sequence[Reader],
+        *,
+        labelled: bool = False,
+        grouped: bool = False,
+        keep: Sequence[str] = (),
+        missing: str | None = None,
+        listen: Callable[[int], None] = _silent,
+    ) -> Iterator[Known]:
+        """Yield the rows of files, as the mixture takes them, in blocks.
+
+        Where values are missing, that raises, they are filled, or the row is marked, as `missing`
+        says (by default as when the mixture was fitted).
+        """
+        missing = self.missing if missing is None else missing
+        required = [self.label] if labelled else []
+        if grouped and self.group is not None:
+            required.append(self.group)
+        raw = list(dict.fromkeys([*self.recipe.columns, *required, *keep]))
+        size = block_rows(BLOCK_BYTES, max(len(self.recipe.names), len(raw)), np.dtype(np.float64))
+        for reader in readers:
+            check_present(reader, raw)
+        for reader in readers:
+            for batch in reader.batches(raw, size, self.recipe.numbers):
+                table = batch.table
+                X = self.recipe.encode(table, impute=missing == "impute")
+                there = present(table, required) & np.isfinite(X).all(axis=1)
+                if missing == "error" and not there.all():
+                    raise self._missing(readers, required)
+                y = groups = None
+                if labelled:
+                    y = self._labels(table.column(self.label).filter(there))
+                if grouped:
+                    groups = column_values(table.column(self.group).filter(there))
+                yield Known(table, there, X[there], y, groups)
+                listen(table.num_rows)
+
+    def _labels(self, column: Any) -> NDArray[Any]:
+        if self.recipe.pairs is not None:
+            column = left_won(column, self.recipe.pairs)
+        y = column_values(column)
+        unknown = [value for value in np.unique(y).tolist() if value not in self.mixture.classes_]
+        if unknown:
+            raise ValueError(
+                f"Label {self.label!r} holds {unknown[0]!r}, but the labels that were fitted are "
+                f"{self.mixture.classes_.tolist()}."
+            )
+        return y
+
+    def _missing(self, readers: Sequence[Reader], required: Sequence[str]) -> ValueError:
+        """Say what is missing, infinite or not known in which columns."""
+        counts: dict[str, int] = {}
+        columns = list(dict.fromkeys([*self.recipe.columns, *required]))
+        categories = {t.column: t for t in self.recipe.terms if isinstance(t, Category)}
+        sides, n_rows = self.recipe.pairs or ("",), 0
+        for reader in readers:
+            for batch in reader.batches(columns, 65_536, self.recipe.numbers):
+                n_rows += batch.table.num_rows
+                for name in columns:
+                    column = batch.table.column(name)
+                    counts[name] = counts.get(name, 0) + n_missing(column)
+                    for side in sides:
+                        term = categories.get(name.removeprefix(side))
+                        unknown = [] if term is None else term.unknown(column)
+                        if term is not None and unknown and name not in required:
+                            return ValueError(
+                                f"Column {name!r} holds {unknown[0]!r}, which was not there when "
+                                f"the model was fitted (it knows {', '.join(term.levels)}): mend "
+                                "it, or use --missing impute or drop, where it counts as missing."
+                            )
+                    if name in self.recipe.numbers:
+                        x = np.asarray(column_values(column), dtype=np.float64)
+                        if np.isinf(x).any():
+                            return ValueError(f"Column {name!r} of {reader.name} holds infinity.")
+        found = {name: count for name, count in counts.items() if count}
+        return ValueError(
+            f"{told_missing(found, n_rows)} Fill the gaps with --missing impute, or get no answer "
+            "for these rows with --missing drop."
+        )
+
+    def group_weights(
+        self, readers: Sequence[Reader], missing: str | None, listen: Callable[[int], None]
+    ) -> dict[Any, tuple[Matrix, int]]:
+        """Return which classifier made the labels of each group, and their number.
+
+        The logarithms sum over rows wherever they stand: log p_l + sum_i log f(y_i t_il).
+        """
+        log_p = np.log(self.mixture.weights_)
+        sums: dict[Any, tuple[Matrix, int]] = {}
+        for known in self.known(
+            readers, labelled=True, grouped=True, missing=missing, listen=listen
+        ):
+            if known.groups is None or not len(known.X):
+                continue
+            joint = self.mixture._joint(self.named(known.X), known.y, None)[0] - log_p
+            values, numbers = np.unique(known.groups, return_inverse=True)
+            total, counts = np.zeros((len(values), len(log_p))), np.bincount(numbers)
+            np.add.at(total, numbers, joint)
+            for value, line, count in zip(values.tolist(), total, counts.tolist(), strict=True):
+                before, n = sums.get(value, (log_p, 0))
+                sums[value] = before + line, n + count
+        return {value: (softmax(line), n) for value, (line, n) in sums.items()}
+
+    def described(self) -> dict[str, Any]:
+        """Return what was found, as plain data."""
+        mixture, names = self.mixture, self.recipe.names
+        lines = table(mixture, 0.95)
+        return {
+            "label": self.label,
+            "classes": mixture.classes_.tolist(),
+            "group": self.group,
+            "n_components": mixture.n_components_,
+            "response": mixture.response,
+            "l2": mixture.l2,
+            "log_likelihood": mixture.log_likelihood_,
+            "bic": mixture.bic_,
+            "bic_path": {str(k): value for k, value in mixture.bic_path_.items()},
+            "converged": mixture.converged_,
+            "status": mixture.status_,
+            "expected_accuracy": float(mixture.expected_accuracy_),
+            "features": names,
+            "references": self.recipe.references,
+            "missing": self.missing,
+            "about": self.about,
+            "classifiers": [
+                {
+                    "name": name,
+                    "weight": float(mixture.weights_[c]),
+                    "terms": [
+                        {
+                            "term": line.term,
+                            **{
+                                name: value if np.isfinite(value) else None
+                                for name, value in line._asdict().items()
+                                if name not in ("component", "term")
+                            },
+                        }
+                        for line in lines
+                        if line.component == c
+                    ],
+                }
+                for c, name in enumerate(letters(mixture.n_components_))
+            ],
+        }
+
+    def named(self, X: NDArray[Any]) -> Any:
+        """Give features their names."""
+        return _frame(X, self.recipe.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Rows of a table: those of which everything is there, as the mixture takes them.
+
+    Attributes
+    ----------
+    table : pyarrow table
+        All rows, as they are.
+    there : ndarray of bool
+        Which of them have everything.
+    X, y, groups : ndarray
+        Features, labels and groups of these.
+    """
+
+    table: Any
+    there: NDArray[np.bool_]
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    groups: NDArray[Any] | None
+
+    def spread(self, values: NDArray[Any]) -> Any:
+        """Return values of the rows that have everything, as a column of all rows."""
+        import pyarrow as pa
+
+        if self.there.all():
+            return pa.array(values)
+        places = np.where(self.there, np.cumsum(self.there) - 1, 0)
+        return pc.take(pa.array(values), pa.array(places, mask=~self.there))
+
+
+def fit_table(
+    readers: Sequence[Reader],
+    question: Question,
+    mixture: LinearClassifierMixture,
+    *,
+    source: str,
+    listen: Callable[[str, int, int | None], None] = lambda stage, n_rows, total: None,
+) -> FittedTable:
+    """Fit a mixture to columns of files.
+
+    Parameters
+    ----------
+    readers : list of Reader
+        The files.
+    question : Question
+        Which columns, and how.
+    mixture : LinearClassifierMixture
+        What to fit.
+    source : str
+        What the user calls the files.
+    listen : callable
+        Told the stage, how many rows were read, and how many there are, where that is known.
+
+    Returns
+    -------
+    FittedTable
+        The fitted mixture and its recipe.
+    """
+    n_rows = count_rows(readers)
+    census = take_census(readers, question, lambda n: listen("looking at columns", n, n_rows))
+    names = census.recipe.names
+    encoded: list[Any] = [
+        EncodedReader(
+            reader,
+            census.recipe,
+            question.others,
+            question.missing == "impute",
+            lambda n: listen("reading", n, census.n_rows),
+        )
+        for reader in readers
+    ]
+    rows = Scan(Columns.of(encoded, question.label, names, question.group, None))
+    n_bytes = census.n_rows * len(names) * np.dtype(census.recipe.dtype).itemsize
+    if n_bytes <= IN_MEMORY:
+        X, y, groups = rows.collected()
+        n_fitted = len(y)
+        listen("fitting", 0, None)
+        mixture.fit(_frame(X, names), y, groups)
+    else:
+        n_fitted = sum(len(part) for part in rows.parts.survey())
+        mixture.fit(rows)
+    about = _about(census, question, source, n_fitted)
+    return FittedTable(
+        mixture, census.recipe, question.label, question.group, question.missing, about
+    )
+
+
+def _frame(X: NDArray[Any], names: list[str]) -> Any:
+    import polars as pl
+
+    return pl.from_numpy(X, schema=names, orient="row")
+
+
+def _about(census: Census, question: Question, source: str, n_fitted: int) -> dict[str, Any]:
+    notes = list(census.notes)
+    if n_fitted < census.n_rows:
+        left = census.n_rows - n_fitted
+        what = "label is" if question.missing == "impute" else "values are"
+        notes.append(f"{left:,} of {census.n_rows:,} rows were left out, as their {what} missing.")
+    if census.missing and question.missing == "impute":
+        filled = {n: c for n, c in census.missing.items() if n != question.label}
+        if filled:
+            notes.append(f"{told_missing(filled, census.n_rows)} They were filled.")
+    return {"source": source, "n_rows": n_fitted, "missing": census.missing, "notes": notes}
+
+
+def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
+    """Yield what was found, in lines: every classifier and its strongest features."""
+    mixture, about = model.mixture, model.about
+    k, n = mixture.n_components_, about["n_rows"]
+    no, yes = mixture.classes_.tolist()
+    what = "the left wins" if model.recipe.pairs else f"{model.label} = {yes}"
+    yield (
+        f"{k} hidden classifier{'s' if k > 1 else ''} behind {model.label!r} ({no} or {yes}) in "
+        f"{n:,} rows of {about['source']}."
+    )
+    for note in about["notes"]:
+        yield f"Note: {note}"
+    if k > 1:
+        groups = f", judging each {model.group} as a whole" if model.group else " from one label"
+        yield (
+            f"Who made a label can be named rightly for {mixture.expected_accuracy_:.0%} of the "
+            f"rows{groups}."
+        )
+    yield in_options(mixture.status_)
+    lines = table(mixture, 0.95)
+    scale = dict(zip(model.recipe.names, mixture.feature_scale_, strict=True))
+    interval = "" if np.isnan(mixture.coef_standard_error_).all() else " (95 % interval)"
+    for c, name in enumerate(letters(k)):
+        own = [line for line in lines if line.component == c]
+        features = [line for line in own if line.term not in (WEIGHT, INTERCEPT)]
+        features.sort(key=lambda line: -abs(line.estimate) * scale[line.term])
+        more = f"; the {most} strongest of {len(features)}" if len(features) > most else ""
+        yield ""
+        unit = "rows" if model.group is None else "groups"
+        yield f"Classifier {name} makes the labels of {own[0].estimate:.0%} of the {unit}."
+        yield f"  {SCALES[mixture.response]} of {what}, per unit of a feature{interval}{more}:"
+        width = max(len(line.term) for line in features[:most])
+        for line in features[:most]:
+            yield f"    {line.term:<{width}}  {_effect(line, model)}"
+
+
+def in_options(status: str) -> str:
+    """Let a status speak of options of the command line instead of parameters."""
+    for parameter, option in OPTIONS.items():
+        status = status.replace(parameter, option)
+    return status
+
+
+def _effect(line: Line, model: FittedTable) -> str:
+    against = model.recipe.references.get(line.term)
+    compared = f", against {against}" if against is not None else ""
+    if np.isnan(line.lower):
+        return f"{line.estimate:+.4g}{compared}"
+    return f"{line.estimate:+.4g} ({line.lower:.4g} to {line.upper:.4g}){compared}"

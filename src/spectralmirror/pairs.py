@@ -1,0 +1,122 @@
+"""Comparisons: which of two things was preferred, as labels of differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+__all__ = ["left_won", "pairwise_differences"]
+
+#: Words for the winner that need no explanation, left first.
+WORDS = (("left", "right"), ("true", "false"), ("1", "0"), ("1", "2"), ("1", "-1"), ("a", "b"))
+
+
+def pairwise_differences(left: Any, right: Any, winner: Any) -> tuple[Any, NDArray[np.bool_]]:
+    """Turn comparisons into features and labels: phi(A) - phi(B), and whether A was preferred.
+
+    If somebody with profile u prefers A to B with probability f(<u, phi(A)> - <u, phi(B)>), the
+    label "A was preferred" of the row phi(A) - phi(B) is that of a linear classifier without
+    intercept: fit ``LinearClassifierMixture(fit_intercept=False)``, or leave the intercept to see
+    whether the side matters.
+
+    Parameters
+    ----------
+    left, right : array-like or DataFrame of shape (n_samples, n_features)
+        The features of both things, in the same columns.
+    winner : array-like of shape (n_samples,)
+        Who won: "left" and "right", "a" and "b", True and False, 1 and 0, 1 and 2, or 1 and -1,
+        where the first of each stands for the left.
+
+    Returns
+    -------
+    X : ndarray or DataFrame of shape (n_samples, n_features)
+        left - right; a DataFrame where both are.
+    y : ndarray of bool of shape (n_samples,)
+        Whether the left won.
+
+    Examples
+    --------
+    >>> from spectralmirror import pairwise_differences
+    >>> X, y = pairwise_differences([[3, 1], [0, 2]], [[1, 1], [1, 0]], ["left", "right"])
+    >>> X
+    array([[ 2.,  0.],
+           [-1.,  2.]])
+    >>> y
+    array([ True, False])
+    """
+    X = _difference(left, right)
+    try:
+        column = pa.array(winner.tolist() if hasattr(winner, "tolist") else list(winner))
+    except (pa.ArrowException, TypeError):
+        raise ValueError("winner must hold one value for each comparison, of one kind.") from None
+    if len(column) != len(X):
+        raise ValueError(f"There are {len(X)} comparisons, but winner has {len(column)} values.")
+    if column.null_count:
+        row = pc.index(pc.is_null(column), True).as_py()
+        raise ValueError(f"winner is missing in row {row}: leave such comparisons out.")
+    return X, np.asarray(left_won(column).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _difference(left: Any, right: Any) -> Any:
+    names = [list(map(str, side.columns)) for side in (left, right) if hasattr(side, "columns")]
+    if len(names) == 2 and names[0] != names[1]:
+        if sorted(names[0]) != sorted(names[1]):
+            odd = sorted(set(names[0]) ^ set(names[1]))
+            raise ValueError(f"left and right must have the same columns; only one has {odd[:5]}.")
+        right = right[list(left.columns)]
+    A, B = (_numbers(side, name) for side, name in ((left, "left"), (right, "right")))
+    if A.shape != B.shape:
+        raise ValueError(
+            f"left and right must have the same shape, got {A.shape} and {B.shape}: one row for "
+            "each comparison on both sides."
+        )
+    if len(names) == 2:
+        kind, columns = type(left), list(left.columns)
+        if kind.__module__.startswith("pandas"):
+            return kind(A - B, columns=columns, index=left.index)
+        return kind({name: A[:, j] - B[:, j] for j, name in enumerate(columns)})
+    return A - B
+
+
+def _numbers(side: Any, name: str) -> NDArray[np.float64]:
+    try:
+        values = np.asarray(side, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold numbers: encode categories first (for example with "
+            "sklearn.preprocessing.OneHotEncoder, fitted on both sides together)."
+        ) from None
+    if values.ndim != 2:
+        raise ValueError(f"{name} must be a table of rows and columns, got shape {values.shape}.")
+    return values
+
+
+def left_won(winner: Any, sides: tuple[str, str] | None = None) -> Any:
+    """Return whether the left won, from an Arrow column of the winners.
+
+    `sides` are the beginnings of names of columns, such as "a_" and "b_", by which winners may be
+    called too.
+    """
+    if pa.types.is_dictionary(winner.type):
+        winner = winner.cast(winner.type.value_type)
+    if pa.types.is_floating(winner.type):
+        winner = winner.cast(pa.int64(), safe=False)
+    text = pc.utf8_lower(pc.utf8_trim_whitespace(winner.cast(pa.string())))
+    found = {value for value in pc.unique(text).to_pylist() if value is not None}
+    words = WORDS if sides is None else (_words(sides), sides, *WORDS)
+    for left, right in words:
+        if found <= {left.lower(), right.lower()}:
+            return pc.equal(text, left.lower())
+    shown = ", ".join(map(repr, sorted(found)[:5]))
+    raise ValueError(
+        f"The winner must be called left or right, a or b, true or false, 1 or 0, or 1 or 2, the "
+        f"first for the left side; got {shown}."
+    )
+
+
+def _words(sides: tuple[str, str]) -> tuple[str, str]:
+    return sides[0].strip("_-. "), sides[1].strip("_-. ")

@@ -1,0 +1,44 @@
+"""Write the model and its predictions that all later versions must read. Run once a format."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import spectralmirror
+from spectralmirror.census import Question
+from spectralmirror.fitted import fit_table
+from spectralmirror.readers import readers_of
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    """Fit a mixture to columns of three kinds, and keep what it says of ten rows."""
+    rng = np.random.default_rng(0)
+    n = 600
+    frame = pl.DataFrame(
+        {
+            "x": rng.normal(size=n).round(3),
+            "size": rng.choice(["small", "large", "ärmel"], size=n),
+            "old": rng.uniform(size=n) < 0.4,
+            "person": np.repeat(np.arange(60), 10),
+        }
+    )
+    sign = np.where(frame["person"].to_numpy() % 2 == 0, 1, -1)
+    liked = rng.uniform(size=n) < 1 / (1 + np.exp(-3 * sign * frame["x"].to_numpy()))
+    table = frame.with_columns(liked=np.where(liked, "yes", "no")).to_arrow()
+    model = fit_table(
+        readers_of(table),
+        Question("liked", "person"),
+        spectralmirror.LinearClassifierMixture(2, random_state=0),
+        source="made",
+    )
+    spectralmirror.save(model, HERE / "format-1.skops")
+    X = model.recipe.encode(table)[:10]
+    P = model.mixture.predict_proba(model.named(X))
+    np.savez_compressed(HERE / "format-1.npz", X=X, P=P)
+
+
+if __name__ == "__main__":
+    main()
