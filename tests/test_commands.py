@@ -592,7 +592,7 @@ def test_groups_of_all_kinds_keep_their_values(tmp_path, kind):
     run("fit", data, "--label", "y", "--group", "g", "-k", 2, "-o", model)
     run("cluster", model, data, "--by-group", "-o", out)
     found = pl.read_parquet(out)
-    assert found["g"].cast(pl.String).to_list() == groups[::10].cast(pl.String).to_list()
+    assert list(map(str, found["g"].to_list())) == list(map(str, groups[::10].to_list()))
     assert component_error(np.arange(40) % 2, (found["classifier"] == "B").to_numpy()) < 0.1
     run("predict", model, data, "--history", data, "-o", out)
     assert pl.read_parquet(out)["g"].to_list() == groups.to_list()

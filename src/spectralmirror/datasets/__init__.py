@@ -1,16 +1,12 @@
 """Data to try things on: drawn from hidden classifiers that are known, and recorded."""
 
 from spectralmirror.datasets.senate import SenateVotes, load_senate_votes
-from spectralmirror.datasets.simulated import (
-    MixtureTruth,
-    make_linear_classifier_mixture,
-    require_count,
-)
+from spectralmirror.datasets.simulated import MixtureTruth, make_linear_classifier_mixture
+from spectralmirror.datasets.simulated import require_count as require_count
 
 __all__ = [
     "MixtureTruth",
     "SenateVotes",
     "load_senate_votes",
     "make_linear_classifier_mixture",
-    "require_count",
 ]
