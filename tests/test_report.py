@@ -33,7 +33,7 @@ from spectralmirror.report.examples import only_one_says_so
 from spectralmirror.report.explanations import spectrum_words
 from spectralmirror.report.fact_words import facts
 from spectralmirror.report.finding import finding
-from spectralmirror.report.held_out import folds, sample
+from spectralmirror.report.held_out import _halves, folds, sample
 from spectralmirror.report.plain import plain, value_text
 from spectralmirror.report.scores import clustered_interval
 from spectralmirror.report.words import count, factor, listing, number, percent, shortened
@@ -261,6 +261,7 @@ def calm(grouped):
     ("kind", "path", "bad", "good"),
     [
         ("few_rows", "model/n_parameters", 91, 90),
+        ("rare_label", "labels/share_positive", 0.061, 0.062),
         ("few_groups", "rows/n_groups", 49, 50),
         ("not_converged", "model/converged", False, True),
         ("no_errors", "model/has_errors", False, True),
@@ -406,7 +407,9 @@ def test_finding_says_whether_held_out_rows_support_it(grouped):
     assert "known, it predicts better than a single classifier" in text
     unclear = change(data, "held_out/history/verdict", "unclear")
     assert "known, it does not clearly predict better" in finding(unclear)
-    assert "could not be tested" in finding({**data, "held_out": {"reason": "Few rows."}})
+    untested = finding({**data, "held_out": {"reason": "Few rows."}})
+    assert untested.startswith("2 hidden classifiers were fitted to the labels in ‘liked’.")
+    assert "could not be tested" in untested
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -489,6 +492,16 @@ def test_a_history_tells_who_makes_the_labels(grouped):
     assert history["gain"] > data["held_out"]["fresh"]["gain"] + 0.05
 
 
+def test_halves_share_no_row_and_leave_nobody_without_a_history():
+    rng = np.random.default_rng(0)
+    clusters = np.repeat(np.arange(5), [1, 2, 5, 1, 4])
+    rows = rng.permutation(13)
+    known, later = _halves(rows, clusters, rng)
+    assert np.bincount(clusters[known], minlength=5).tolist() == [0, 1, 2, 0, 2]
+    assert np.bincount(clusters[later], minlength=5).tolist() == [0, 1, 3, 0, 2]
+    assert len({*known, *later}) == 11
+
+
 def test_interval_is_that_of_regressions_with_clustered_errors():
     rng = np.random.default_rng(0)
     clusters = rng.integers(0, 30, 400)
@@ -522,7 +535,7 @@ def test_folds_that_cannot_be_fitted_are_told():
     assert "the same label" in failure
     groups = np.arange(41) % 4
     none = collect(mixture, X[few], y[few], groups)
-    assert "5 groups at least" in none["held_out"]["reason"]
+    assert "fewer than 5 groups" in none["held_out"]["reason"]
     assert failure in Page(render(data)).text
 
 
