@@ -163,7 +163,9 @@ def _picture(name: str, draw: Callable[[Any], Any], height: float = HEIGHT) -> s
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()  # whatever the user's own style is
+        matplotlib.rcParams.update({**STYLE, "svg.hashsalt": name})
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the browser's fonts do
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         draw(figure.subplots())
