@@ -14,6 +14,8 @@ __all__ = ["cautions"]
 #: With fewer rows a parameter, estimates of logistic regressions are known to be too large and
 #: their intervals too short.
 ROWS_A_PARAMETER = 10
+#: Where a label is rare its rows are what counts, half as many as of all rows of equal labels.
+RARE, RARE_A_PARAMETER = 0.2, 5
 #: With fewer groups, errors that allow for any dependence inside of groups come out too small.
 FEWEST_GROUPS = 50
 #: The fit itself looks for starts until so many agree.
@@ -52,6 +54,16 @@ def _of_rows(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
             f"There are {count(rows['fitted'], 'row')} for {count(parameters, 'parameter')}, "
             f"{number(share, 2)} each. Below {ROWS_A_PARAMETER} effects look larger and surer than "
             "they are.",
+            "Use more rows, fewer features or fewer classifiers, or raise l2.",
+        )
+    rarer = min(data["labels"]["share_positive"], 1 - data["labels"]["share_positive"])
+    if share >= ROWS_A_PARAMETER and rarer < RARE and rarer * share < RARE_A_PARAMETER:
+        yield (
+            "rare_label",
+            "A rare label",
+            f"One of the labels was seen in {percent(rarer)} of the rows only, "
+            f"{number(rarer * share, 2)} for each parameter. Below {RARE_A_PARAMETER} effects look "
+            "larger and surer than they are.",
             "Use more rows, fewer features or fewer classifiers, or raise l2.",
         )
     n_groups = rows["n_groups"]

@@ -8,20 +8,15 @@ import numpy as np
 from scipy.stats import norm
 
 from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.mixture.summary import WEIGHT, table
+from spectralmirror.mixture.summary import WEIGHT, letters, table
 from spectralmirror.report.given import Given
 
-__all__ = ["classifiers", "contrast_weights", "contrasts", "letters"]
+__all__ = ["classifiers", "contrast_weights", "contrasts"]
 
 #: How many features are put into words, alone and against the others.
 MOST_FEATURES, MOST_CONTRASTS = 5, 3
 LEVEL = 0.95
 QUANTILE = float(norm.isf((1 - LEVEL) / 2))
-
-
-def letters(k: int) -> list[str]:
-    """Return names of the classifiers."""
-    return [chr(ord("A") + c) if k <= 26 else str(c + 1) for c in range(k)]
 
 
 def classifiers(given: Given, binary: list[bool]) -> list[dict[str, Any]]:

@@ -48,8 +48,9 @@ def spectrum_words(data: dict[str, Any]) -> list[str]:
             f"The weakest direction kept has {number(separation, 2)} times the largest eigenvalue "
             f"that noise alone would give (in 95\u00a0% of cases), {verdict}."
         )
-    if spectrum["weak"]:
-        found += [*spectrum["weak"], "The fit by likelihood, below, does not rest on them."]
+    found += spectrum["weak"]
+    if spectrum["weak"] and data["model"]["refined"]:
+        found.append("The fit by likelihood, below, does not rest on them.")
     return found
 
 

@@ -56,6 +56,7 @@ def model(given: Given) -> dict[str, Any]:
         "response": mixture.response,
         "l2": mixture.l2,
         "intercepts": mixture.fit_intercept,
+        "refined": mixture.refine,
         "log_likelihood": mixture.log_likelihood_,
         "bic": mixture.bic_,
         "n_parameters": mixture.n_parameters_,

@@ -29,11 +29,11 @@ def finding(data: dict[str, Any]) -> str:
         )
         return f"{labels} are described by a single linear classifier: {why}. {_support(data)}"
     look = f"{labels} look as if they were made by {k} hidden classifiers"
-    if not supported(data):
-        look = (
-            f"{k} hidden classifiers were fitted to {labels[0].lower()}{labels[1:]}, but rows that "
-            "were held out give little reason to believe in more than one"
-        )
+    fitted = f"{k} hidden classifiers were fitted to {labels[0].lower()}{labels[1:]}"
+    if data["held_out"]["reason"]:
+        look = fitted
+    elif not supported(data):
+        look = f"{fitted}, but rows that were held out give little reason to believe in them"
     return f"{look}. {_shares(data)}. {_support(data)}"
 
 

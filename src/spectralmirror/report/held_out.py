@@ -57,23 +57,27 @@ def held_out(given: Given) -> dict[str, Any]:
     clusters = np.unique(given.clusters[chosen], return_inverse=True)[1]
     n_clusters = int(clusters.max()) + 1
     if n_clusters < FOLDS:
-        return {"reason": f"It takes {FOLDS} groups at least, and there are {n_clusters}."}
+        what = "rows" if given.groups is None else "groups"
+        return {"reason": f"There are fewer than {FOLDS} {what}."}
     fold = folds(clusters, rng)
     X, positive = given.X[chosen], given.positive[chosen]
-    predictions, failures = Predictions.none(len(chosen)), []
+    predictions, failures = Predictions.none(len(chosen)), {}
     for number in range(FOLDS):
         try:
             _predict_fold(given, X, positive, clusters, fold == number, predictions, rng)
         except (ValueError, np.linalg.LinAlgError) as error:
-            failures.append(f"Part {number + 1} of {FOLDS} could not be predicted: {error}")
+            failures[number + 1] = str(error)
     known = np.isfinite(predictions.mixture)
     if not known.any():
-        return {"reason": " ".join(failures)}
+        return {"reason": " ".join(dict.fromkeys(failures.values()))}
     later = np.isfinite(predictions.with_history)
     fresh = _compare(predictions.mixture, predictions, positive, clusters, known)
     return {
         "reason": None,
-        "failures": failures,
+        "failures": [
+            f"Part {number} of {FOLDS} could not be predicted: {why}"
+            for number, why in failures.items()
+        ],
         "n_folds": FOLDS,
         "n_rows": int(known.sum()),
         "n_groups": None if given.groups is None else n_clusters,
@@ -119,7 +123,7 @@ def _predict_fold(
     fitted, grouped = ~held, given.groups is not None
     y = np.where(positive, 1, -1)
     if len(np.unique(y[fitted])) < 2:
-        raise ValueError("all other rows have the same label.")
+        raise ValueError("The rows to fit all have the same label.")
     mixture = clone(given.mixture).set_params(
         n_components=given.mixture.n_components_, random_state=given.seed
     )

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from spectralmirror.mixture.summary import letters
 from spectralmirror.plotting.mirror import draw_mirror, draw_spectrum
 from spectralmirror.plotting.mixture import draw_profiles, draw_responsibilities
 from spectralmirror.plotting.style import BULK, COLOURS, COMPONENTS, MIRROR, OUTLIER
-from spectralmirror.report.effects import letters
 from spectralmirror.report.words import percent, shortened
 
 __all__ = ["pictures"]
@@ -163,7 +163,9 @@ def _picture(name: str, draw: Callable[[Any], Any], height: float = HEIGHT) -> s
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()  # whatever the user's own style is
+        matplotlib.rcParams.update({**STYLE, "svg.hashsalt": name})
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the browser's fonts do
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         draw(figure.subplots())

@@ -21,19 +21,17 @@ def plain(value: Any) -> Any:
 
     What is not finite becomes None, keys become text, and anything else becomes its text.
     """
-    if value is None or isinstance(value, str | bool):
-        return value if type(value) in (str, bool) else str(value) if value is not None else None
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
-    if isinstance(value, int):
-        return int(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
         return round(value, 1) if abs(value) >= LARGE else float(f"{value:.{DIGITS}g}") + 0.0
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset | range):
+    if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return str(value)
 

@@ -101,7 +101,7 @@ def range_of(interval: Sequence[float], form: Callable[[float], str] = number) -
     low, high = sorted(interval)
     low_text, high_text = form(low), form(high)
     unit = f"{SPACE}%"
-    if low_text.endswith(unit) and high_text.endswith(unit):
+    if low_text[0].isdigit() and low_text.endswith(unit) and high_text.endswith(unit):
         low_text = low_text.removesuffix(unit)
     return f"{low_text} to {high_text}"
 
