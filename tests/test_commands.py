@@ -229,6 +229,16 @@ def test_comparisons(tmp_path):
     np.testing.assert_allclose(table["probability_True"], plain.predict_proba(X)[:, 1], rtol=1e-6)
 
 
+def test_winners_are_judged_over_all_files(tmp_path):
+    for i, winners in enumerate(([1, 2, 1, 2], [0, 1, 0, 1])):  # 0 might be a tie
+        pl.DataFrame({"a_x": [1, 2, 3, 5], "b_x": [4, 3, 1, 1], "won": winners}).write_parquet(
+            tmp_path / f"{i}.parquet"
+        )
+    done = run("fit", tmp_path, "--pairs", "a_", "b_", "--winner", "won",
+               "-o", tmp_path / "m.skops", code=2)  # fmt: skip
+    assert "got '0', '1', '2'" in done.output
+
+
 def test_missing_values_are_refused_filled_or_left_out(people, tmp_path):
     frame = people[0].with_columns(
         taste=pl.when(pl.int_range(2_000) % 10 == 3).then(None).otherwise("taste"),

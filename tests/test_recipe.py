@@ -79,7 +79,7 @@ def test_comparisons_are_differences_of_encoded_sides():
     recipe = census_of(table, pairs=("a_", "b_")).recipe
     assert recipe.names == ["x", "c=u"]  # v is more frequent over both sides
     np.testing.assert_array_equal(recipe.encode(table), [[0.5, 1], [-2, 0]])
-    swapped = Recipe(recipe.terms, ("b_", "a_"))
+    swapped = Recipe(recipe.terms, ("b_", "a_"), recipe.winner)
     np.testing.assert_array_equal(swapped.encode(table), -recipe.encode(table))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spectralmirror.pairs import winner_words
 from spectralmirror.readers import Reader
 from spectralmirror.recipe import Category, Number, Recipe, as_text, check_names, kind_of
 from spectralmirror.tables import column_values, common_dtype, family, nearest
@@ -178,22 +179,7 @@ def take_census(
         merged = {name: tally + tallies[side + name] for name, tally in merged.items()}
     _refuse_text(merged)
     _refuse_infinite(tallies, n_rows)
-    terms: list[Number | Category] = []
-    notes = []
-    for name, tally in merged.items():
-        left_out = _left_out(name, tally, question)
-        if left_out:
-            notes.append(left_out)
-            continue
-        if tally.kind == "number":
-            if tally.counts_up and question.pairs is None and n_rows > 2:
-                notes.append(
-                    f"Column {name!r} counts up from row to row: leave it out with --drop if it is "
-                    "an identifier or a date."
-                )
-            terms.append(Number(name, float(tally.mean)))
-        else:
-            terms.append(Category(name, tuple(level for level, _ in tally.levels.most_common())))
+    terms, notes = _terms(merged, question)
     if not terms:
         raise ValueError("No column is left that can be a feature.")
     used = [*question.others, *(side + term.column for side in sides for term in terms)]
@@ -201,11 +187,37 @@ def take_census(
     check_missing(missing, n_rows, question)
     numbers = [side + t.column for side in sides for t in terms if isinstance(t, Number)]
     kinds = {str(reader.types[name]) for reader in readers for name in numbers}
-    recipe = Recipe(tuple(terms), question.pairs, str(common_dtype(kinds or {"float64"})))
+    winner = None
+    if question.pairs is not None:
+        winner = winner_words(tallies[question.label].levels, question.pairs)
+    dtype = str(common_dtype(kinds or {"float64"}))
+    recipe = Recipe(tuple(terms), question.pairs, winner, dtype)
     check_names([*recipe.names, *question.others])
     if "" in types:
         notes.insert(0, "A column without a name (an index, perhaps) was left out.")
     return Census(recipe, n_rows, missing, [*_unpaired(types, question), *notes])
+
+
+def _terms(
+    tallies: Mapping[str, Tally], question: Question
+) -> tuple[list[Number | Category], list[str]]:
+    """Return how columns become features, and what there is to say of them."""
+    terms: list[Number | Category] = []
+    notes = []
+    for name, tally in tallies.items():
+        left_out = _left_out(name, tally, question)
+        if left_out:
+            notes.append(left_out)
+        elif tally.kind == "number":
+            if tally.counts_up and question.pairs is None and tally.n > 2:
+                notes.append(
+                    f"Column {name!r} counts up from row to row: leave it out with --drop if it is "
+                    "an identifier or a date."
+                )
+            terms.append(Number(name, float(tally.mean)))
+        else:
+            terms.append(Category(name, tuple(level for level, _ in tally.levels.most_common())))
+    return terms, notes
 
 
 def _types(readers: Sequence[Reader], question: Question) -> dict[str, Any]:
@@ -275,6 +287,8 @@ def _tallies(
     sides = question.pairs or ("",)
     tallies = {side + name: Tally(kind) for side in sides for name, kind in columns.items()}
     tallies |= {name: Tally("other") for name in question.others}
+    if question.pairs is not None:
+        tallies[question.label] = Tally("category")
     numbers = [name for name, tally in tallies.items() if tally.kind == "number"]
     for reader in readers:
         check_present(reader, list(tallies))

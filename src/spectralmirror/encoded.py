@@ -67,8 +67,8 @@ class EncodedReader:
             X = self.recipe.encode(batch.table, impute=self.impute)
             rows = present(batch.table, self.required) & ~np.isnan(X).any(axis=1)
             given = {name: batch.table.column(name) for name in self.required}
-            if self.recipe.pairs is not None:
-                given[self.required[0]] = left_won(given[self.required[0]], self.recipe.pairs)
+            if self.recipe.winner is not None:
+                given[self.required[0]] = left_won(given[self.required[0]], self.recipe.winner)
             features = dict(zip(self.recipe.names, X.T, strict=True))
             chosen = {n: pa.array(features[n]) if n in features else given[n] for n in columns}
             table = pa.table(chosen)

@@ -113,8 +113,8 @@ class FittedTable:
                 listen(table.num_rows)
 
     def _labels(self, column: Any) -> NDArray[Any]:
-        if self.recipe.pairs is not None:
-            column = left_won(column, self.recipe.pairs)
+        if self.recipe.winner is not None:
+            column = left_won(column, self.recipe.winner)
         y = column_values(column)
         unknown = [value for value in np.unique(y).tolist() if value not in self.mixture.classes_]
         if unknown:

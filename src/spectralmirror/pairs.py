@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from spectralmirror.recipe import as_text
 
-__all__ = ["left_won", "pairwise_differences"]
+__all__ = ["left_won", "pairwise_differences", "winner_words"]
 
 #: Words for the winner that need no explanation, left first.
 WORDS = (("left", "right"), ("true", "false"), ("1", "0"), ("1", "2"), ("1", "-1"), ("a", "b"))
@@ -60,7 +61,8 @@ def pairwise_differences(left: Any, right: Any, winner: Any) -> tuple[Any, NDArr
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
         raise ValueError(f"winner is missing in row {row}: leave such comparisons out.")
-    return X, np.asarray(left_won(column).to_numpy(zero_copy_only=False), dtype=bool)
+    words = winner_words(pc.unique(as_text(column)).to_pylist())
+    return X, np.asarray(left_won(column, words).to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _difference(left: Any, right: Any) -> Any:
@@ -97,23 +99,35 @@ def _numbers(side: Any, name: str) -> NDArray[np.float64]:
     return values
 
 
-def left_won(winner: Any, sides: tuple[str, str] | None = None) -> Any:
-    """Return whether the left won, from an Arrow column of the winners.
+def winner_words(values: Iterable[str], sides: tuple[str, str] | None = None) -> tuple[str, str]:
+    """Return what winners are called, the left first, from all values that there are.
 
     `sides` are the beginnings of names of columns, such as "a_" and "b_", by which winners may be
     called too.
     """
-    text = pc.utf8_lower(pc.utf8_trim_whitespace(as_text(winner)))
-    found = {value for value in pc.unique(text).to_pylist() if value is not None}
+    found = {_plain(value) for value in values}
     words = WORDS if sides is None else (_words(sides), sides, *WORDS)
     for left, right in words:
-        if found <= {left.lower(), right.lower()}:
-            return pc.equal(text, left.lower())
+        if found <= {_plain(left), _plain(right)}:
+            return _plain(left), _plain(right)
     shown = ", ".join(map(repr, sorted(found)[:5]))
     raise ValueError(
         f"The winner must be called left or right, a or b, true or false, 1 or 0, or 1 or 2, the "
         f"first for the left side; got {shown}."
     )
+
+
+def left_won(winner: Any, words: tuple[str, str]) -> Any:
+    """Return whether the left won, from an Arrow column of the winners and what they are called."""
+    text = pc.utf8_lower(pc.utf8_trim_whitespace(as_text(winner)))
+    unknown = [v for v in pc.unique(text).to_pylist() if v is not None and v not in words]
+    if unknown:
+        raise ValueError(f"The winner is {words[0]!r} or {words[1]!r}, but also {unknown[0]!r}.")
+    return pc.equal(text, words[0])
+
+
+def _plain(word: str) -> str:
+    return word.strip().lower()
 
 
 def _words(sides: tuple[str, str]) -> tuple[str, str]:

@@ -99,12 +99,15 @@ class Recipe:
     pairs : pair of str or None
         For comparisons: every column stands twice in the table, with one of these before its
         name, and features are those of the left less those of the right.
+    winner : pair of str or None
+        What the winner of a comparison is called, the left first.
     dtype : str
         Precision of the features.
     """
 
     terms: tuple[Number | Category, ...]
     pairs: tuple[str, str] | None = None
+    winner: tuple[str, str] | None = None
     dtype: str = "float64"
 
     @property
