@@ -606,3 +606,62 @@ def test_groups_of_all_kinds_keep_their_values(tmp_path, kind):
     assert component_error(np.arange(40) % 2, (found["classifier"] == "B").to_numpy()) < 0.1
     run("predict", model, data, "--history", data, "-o", out)
     assert pl.read_parquet(out)["g"].to_list() == groups.to_list()
+
+
+def test_labels_mean_the_same_in_files_of_other_kinds(people, tmp_path):
+    frame = people[0].select("taste", "price", liked=(pl.col("liked") == "yes").cast(int).cast(str))
+    frame.write_parquet(tmp_path / "text.parquet")
+    frame.write_csv(tmp_path / "numbers.csv")
+    model, found = tmp_path / "m.skops", []
+    run("fit", tmp_path / "text.parquet", "--label", "liked", "-k", 2, "-o", model)
+    for name in ("text.parquet", "numbers.csv"):
+        run("cluster", model, tmp_path / name, "-o", tmp_path / "out.parquet")
+        found.append(pl.read_parquet(tmp_path / "out.parquet"))
+    assert found[0].equals(found[1])
+
+
+def test_reports_on_other_rows_say_how_many_were_fitted(people, fitted, tmp_path):
+    people[0][:300].write_csv(tmp_path / "some.csv")
+    told = run("report", fitted / "model.skops", tmp_path / "some.csv", "--json",
+               "-o", tmp_path / "r.html").stdout  # fmt: skip
+    assert json.loads(told)["rows"]["fitted"] == 2_000
+    assert json.loads(told)["rows"]["looked_at"] == 300
+
+
+ODD = {
+    "twice": (["a.csv", "--label", "y", "--group", "y"], "cannot be both the label and the group"),
+    "late": (["late.csv", "--label", "y"], "column 'x': "),
+    "bytes": (["bytes.parquet", "--label", "y"], "'t' (bytes, or text that is not UTF-8)"),
+    "empty": (["empty.parquet", "--label", "y"], "missing in some of 4 rows: 'c' 1"),
+    "nested": (["nested.parquet", "--label", "y", "--group", "g"], "label or group is one value"),
+    "types": (["a.csv", "b.csv", "--label", "y"], "holds string in b.csv, but int64 in a.csv"),
+    "classes": (["a.csv", "--label", "x"], "Label 'x' has 4 different values"),
+    "gaps": (["gaps.parquet", "--label", "y", "--group", "g"], "rows: 'g' 1. Leave these rows out"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_tables_get_one_sentence(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    x, y = [1, 5, 2, 7], [0, 1, 0, 1]
+    pl.DataFrame({"x": x, "y": y}).write_csv("a.csv")
+    pl.DataFrame({"x": list("uvwu"), "y": y}).write_csv("b.csv")
+    late = "x,y\n" + "1.5,0\n2.5,1\n" * 100_000 + "many,0\n"
+    (tmp_path / "late.csv").write_text(late)
+    pl.DataFrame({"t": [b"a", b"b"] * 2, "y": y}).write_parquet("bytes.parquet")
+    pl.DataFrame({"c": ["u", "", "v", "u"], "y": y}).write_parquet("empty.parquet")
+    pl.DataFrame({"x": x, "g": [[1], [2]] * 2, "y": y}).write_parquet("nested.parquet")
+    pl.DataFrame({"x": x, "g": [1, None, 2, 3], "y": y}).write_parquet("gaps.parquet")
+    arguments, sentence = ODD[kind]
+    assert sentence in run("fit", *arguments, code=2).output
+
+
+def test_infinity_is_no_missing_value(fitted, people, tmp_path):
+    frame = people[0].with_columns(
+        taste=pl.when(pl.int_range(2_000) == 5).then(np.inf).otherwise(1)
+    )
+    frame.write_parquet(tmp_path / "inf.parquet")
+    arguments = ("predict", fitted / "model.skops", tmp_path / "inf.parquet", "--missing", "impute")
+    done = run(*arguments, "-o", tmp_path / "p.csv", code=2)
+    assert "Column 'taste'" in done.output
+    assert "infinity" in done.output

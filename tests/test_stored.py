@@ -31,6 +31,9 @@ GOLDEN = Path(__file__).parent / "golden"
 X, Y, TRUTH = make_linear_classifier_mixture(2_000, 5, group_size=5, random_state=0)
 
 
+KINDS = ["plain", "grouped", "auto", "hard", "probit", "given"]
+
+
 def mixtures():
     yield LinearClassifierMixture(2, random_state=0).fit(X, Y)
     yield LinearClassifierMixture(2, random_state=0).fit(X.astype(np.float32), Y, TRUTH.groups)
@@ -41,7 +44,7 @@ def mixtures():
     yield LinearClassifierMixture(1, subspace=SpectralMirror(2), init=X[:1]).fit(X, Y)
 
 
-@pytest.mark.parametrize("mixture", list(mixtures()), ids=repr)
+@pytest.mark.parametrize("mixture", list(mixtures()), ids=KINDS)
 def test_mixtures_are_the_same_to_the_last_bit(tmp_path, mixture):
     save(mixture, tmp_path / "m.skops")
     again = load(tmp_path / "m.skops")
@@ -71,7 +74,7 @@ def test_mixtures_are_the_same_to_the_last_bit(tmp_path, mixture):
         SpectralMirror("auto", covariance=np.eye(5), mean=np.zeros(5)),
         PrincipalHessianDirections(2),
     ],
-    ids=repr,
+    ids=["default", "paper", "known", "hessian"],
 )
 def test_transformers_are_the_same_to_the_last_bit(tmp_path, model):
     model.fit(X, Y)

@@ -50,23 +50,26 @@ def write_predictions(
     kept = [*[str(model.group)] * known_group, *(name for name in keep if name != model.group)]
     classes = [str(value) for value in model.mixture.classes_.tolist()]
     tally = _Tally(output, kept, ["prediction", *(f"probability_{name}" for name in classes)])
-    n_met = 0
+    n_met = n_rows = 0
     with writing(output) as append:
         rows = model.known(
             readers, grouped=weights is not None, keep=kept, missing=missing, listen=listen
         )
         for known in rows:
             P = _probabilities(model, known, weights)
-            values = model.mixture.classes_[(P[:, 1] > P[:, 0]).astype(np.intp)]
-            append(tally.table(known, [values, *P.T]))
+            labels = model.mixture.classes_[(P[:, 1] > P[:, 0]).astype(np.intp)]
+            append(tally.table(known, [labels, *P.T]))
             if weights is not None and known.groups is not None:
-                n_met += sum(v in weights for v in known.group_values(str(model.group))[0])
+                values, numbers = known.group_values(str(model.group))
+                n_met += int(np.array([v in weights for v in values])[numbers].sum())
+            n_rows += len(known.X)
         if weights is not None and n_met == 0:
             raise ValueError(
                 f"No value of {model.group!r} is in the history: there they are such as "
                 f"{next(iter(weights), None)!r}."
             )
-        return tally.told()
+        unmet = {} if weights is None else {"n_without_history": n_rows - n_met}
+        return tally.told() | unmet
 
 
 def _probabilities(

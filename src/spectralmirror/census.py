@@ -16,10 +16,20 @@ from spectralmirror.readers import Reader
 from spectralmirror.recipe import Category, Number, Recipe, as_text, check_names, kind_of
 from spectralmirror.tables import column_values, common_dtype, family, nearest
 
-__all__ = ["MISSING", "Census", "Question", "check_present", "take_census", "told_missing"]
+__all__ = [
+    "Census",
+    "Question",
+    "agreed_types",
+    "check_present",
+    "n_missing",
+    "take_census",
+    "told_missing",
+]
 
-#: What to do about missing values.
-MISSING = ("error", "impute", "drop")
+FILLING = (
+    "Fill the gaps with --missing impute (by the mean, or the most frequent level; rows without "
+    "label are left out). "
+)
 #: Text with more different values than this is no category.
 MOST_LEVELS = 50
 #: Rows that are looked at together.
@@ -220,8 +230,8 @@ def _terms(
     return terms, notes
 
 
-def _types(readers: Sequence[Reader], question: Question) -> dict[str, Any]:
-    """Return the columns of all files, which must agree, and see that those named are there."""
+def agreed_types(readers: Sequence[Reader]) -> dict[str, Any]:
+    """Return the columns of all files and their types, which must agree."""
     types: dict[str, Any] = dict(readers[0].types)
     for reader in readers[1:]:
         for name, kind in reader.types.items():
@@ -233,6 +243,14 @@ def _types(readers: Sequence[Reader], question: Question) -> dict[str, Any]:
                     f"Column {name!r} holds {kind} in {reader.name}, but {known} in "
                     f"{readers[0].name}: files that are read together must agree."
                 )
+    return types
+
+
+def _types(readers: Sequence[Reader], question: Question) -> dict[str, Any]:
+    """Return the columns of all files, and see that those named are there."""
+    types = agreed_types(readers)
+    if question.label == question.group:
+        raise ValueError(f"Column {question.label!r} cannot be both the label and the group.")
     named = (*question.others, *question.features, *question.drop, *question.categorical)
     sides = question.pairs or ("",)
     for name in named:
@@ -263,7 +281,8 @@ def _candidates(types: Mapping[str, Any], question: Question) -> dict[str, str]:
                 f"No column stands twice, once with {left!r} and once with {right!r} before its "
                 f"name; the columns are {_listed(types)}."
             )
-        names = [n for n in names if not question.features or n in question.features]
+        wished = {n.removeprefix(left).removeprefix(right) for n in question.features}
+        names = [n for n in names if not wished or n in wished]
         wanted = {name: types[left + name] for name in names}
     kinds = {n: kind_of(kind, categorical=n in question.categorical) for n, kind in wanted.items()}
     refused = {n: kind for n, kind in kinds.items() if kind not in ("number", "category")}
@@ -322,8 +341,9 @@ def check_missing(missing: Mapping[str, int], n_rows: int, question: Question) -
         return
     if question.missing == "error":
         raise ValueError(
-            f"{told_missing(missing, n_rows)} Fill the gaps with --missing impute (the mean, or "
-            "the most frequent level), or leave these rows out with --missing drop."
+            f"{told_missing(missing, n_rows)} "
+            + ("" if question.group in missing else FILLING)
+            + "Leave these rows out with --missing drop."
         )
     if question.group is not None and question.group in missing:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from spectralmirror.blocks import BLOCK_BYTES, block_rows
 from spectralmirror.census import (
     Census,
     Question,
+    agreed_types,
     check_present,
     n_missing,
     take_census,
@@ -97,12 +99,13 @@ class FittedTable:
         size = block_rows(BLOCK_BYTES, max(len(self.recipe.names), len(raw)), np.dtype(np.float64))
         for reader in readers:
             check_present(reader, raw)
+        agreed_types(readers)
         for reader in readers:
             for batch in reader.batches(raw, size, self.recipe.numbers):
                 table = batch.table
                 X = self.recipe.encode(table, impute=missing == "impute")
                 there = present(table, required) & np.isfinite(X).all(axis=1)
-                if missing == "error" and not there.all():
+                if (missing == "error" and not there.all()) or np.isinf(X).any():
                     raise self._missing(readers, required)
                 y = groups = None
                 if labelled:
@@ -116,13 +119,18 @@ class FittedTable:
         if self.recipe.winner is not None:
             column = left_won(column, self.recipe.winner)
         y = column_values(column)
-        unknown = [value for value in np.unique(y).tolist() if value not in self.mixture.classes_]
-        if unknown:
+        classes = self.mixture.classes_
+        if np.isin(y, classes).all():
+            return y
+        # 0 and 1 in one file may be "0" and "1", or false and true, in another
+        words = {str(value).lower(): value for value in classes.tolist()}
+        unknown = [v for v in np.unique(y).tolist() if str(v).lower() not in words]
+        if unknown or len(words) < 2:
             raise ValueError(
                 f"Label {self.label!r} holds {unknown[0]!r}, but the labels that were fitted are "
-                f"{self.mixture.classes_.tolist()}."
+                f"{classes.tolist()}."
             )
-        return y
+        return np.array([words[str(value).lower()] for value in y.tolist()], dtype=classes.dtype)
 
     def _missing(self, readers: Sequence[Reader], required: Sequence[str]) -> ValueError:
         """Say what is missing, infinite or not known in which columns."""
@@ -306,10 +314,15 @@ def fit_table(
         X, y, groups = rows.collected()
         n_fitted = len(y)
         listen("fitting", 0, None)
-        mixture.fit(_frame(X, names), y, groups)
+        arguments: tuple[Any, ...] = (_frame(X, names), y, groups)
     else:
         n_fitted = sum(len(part) for part in rows.parts.survey())
-        mixture.fit(rows)
+        arguments = (rows,)
+    try:
+        mixture.fit(*arguments)
+    except ValueError as error:
+        told = re.sub(r"\by (?=has|is|mixes)", f"Label {question.label!r} ", str(error))
+        raise ValueError(told) from None
     about = _about(census, question, source, n_fitted)
     return FittedTable(
         mixture, census.recipe, question.label, question.group, question.missing, about

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import gzip
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -302,6 +303,11 @@ class CsvReader:
             line = file.readline(CSV_BLOCK)
         return max(",;\t|", key=lambda mark: line.count(mark.encode()))
 
+    def _named(self, problem: str) -> str:
+        """Call a column by its name instead of its number."""
+        names = list(self.types)
+        return re.sub(r"CSV column #(\d+)", lambda m: f"column {names[int(m[1])]!r}", problem)
+
     def batches(
         self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
     ) -> Iterator[Batch]:
@@ -314,6 +320,8 @@ class CsvReader:
                         table = file.read_next_batch()
                     except StopIteration:
                         return
+                    except pa.ArrowInvalid as error:
+                        raise pa.ArrowInvalid(self._named(str(error))) from None
                 yield Batch(table, self.name, row)
                 row += table.num_rows
 

@@ -167,14 +167,18 @@ def _is_category(kind: Any) -> bool:
 
 
 def as_text(column: Any) -> Any:
-    """Return a column as text; whole numbers without a point, however they are stored."""
+    """Return a column as text; whole numbers without a point, however they are stored.
+
+    Text without a letter is missing, as it is in CSV files.
+    """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
         with suppress(pa.ArrowInvalid):  # there are fractions
             column = column.cast(pa.int64())
-    return column.cast(pa.string())
+    text = column.cast(pa.string())
+    return pc.if_else(pc.equal(text, ""), None, text)
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -195,4 +199,6 @@ def kind_of(kind: Any, *, categorical: bool) -> str:
         return "number"
     if pa.types.is_temporal(kind):
         return "dates or times"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return "bytes, or text that is not UTF-8"
     return str(kind)

@@ -124,7 +124,7 @@ def write(
         "files": ", ".join(files),
         "label": table.label,
         "group": table.group,
-        "n_rows": rows.n_rows,
+        "n_rows": table.about["n_rows"],
         "notes": table.about["notes"],
         "references": table.recipe.references,
     }
