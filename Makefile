@@ -12,7 +12,7 @@ demo: .venv/.demo
 	$(BIN)/spectralmirror demo --output output/demo
 
 test: .venv/.dev lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
