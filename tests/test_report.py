@@ -35,7 +35,7 @@ from spectralmirror.report.fact_words import facts
 from spectralmirror.report.finding import finding
 from spectralmirror.report.held_out import _halves, folds, sample
 from spectralmirror.report.plain import plain, value_text
-from spectralmirror.report.scores import clustered_interval
+from spectralmirror.report.scores import clustered_interval, share_interval
 from spectralmirror.report.words import count, factor, listing, number, percent, shortened
 
 matplotlib.use("Agg")
@@ -526,7 +526,32 @@ def test_folds_and_samples_keep_groups_whole(monkeypatch):
     fold = folds(groups, rng)
     assert all(len(set(fold[groups == g])) == 1 for g in range(200))
     assert np.bincount(fold).min() > 300
-    assert sample(np.array([0] * 600 + [1] * 300), rng).tolist() == list(range(600, 900))
+    giants = np.repeat([0, 1, 2], [600, 300, 400])  # of few giant groups, as many rows of each
+    drawn = sample(giants, rng)
+    assert len(set(drawn)) == len(drawn)
+    assert np.bincount(giants[drawn]).tolist() == [166] * 3
+    # large groups are not left out for small ones: each is in about half of the samples
+    sizes = np.repeat([10, 50], [50, 10])
+    mixed = np.repeat(np.arange(60), sizes)
+    inside = np.mean(
+        [np.isin(np.arange(60), mixed[sample(mixed, rng)]) for _ in range(400)], axis=0
+    )
+    assert abs(inside[:50].mean() - inside[50:].mean()) < 0.08  # a draw differs by up to one group
+
+
+def test_intervals_of_shares_cover_them_also_in_groups():
+    rng = np.random.default_rng(0)
+    for size in (1, 20):
+        groups, covered = np.repeat(np.arange(60), size), []
+        for _ in range(400):
+            share = rng.beta(1, 3, size=60) if size > 1 else np.full(60, 0.25)
+            positive = rng.uniform(size=60 * size) < np.repeat(share, size)
+            low, high = share_interval(positive, groups)
+            covered.append(low <= 0.25 <= high)
+        assert 0.92 < np.mean(covered) < 0.98  # 0.95, with an error of 0.011
+    assert share_interval(np.ones(30, dtype=bool), np.arange(30))[0] == pytest.approx(
+        0.878, abs=0.01
+    )
 
 
 def test_folds_that_cannot_be_fitted_are_told():
@@ -621,4 +646,9 @@ def test_anything_becomes_plain():
     assert plain(value) == {"1": 0.5, "a": [None, None, 3], "b": [True, False]}
     assert json.dumps(plain({"date": pd.Timestamp("2026-01-02"), "s": np.str_("x")}))
     texts = [value_text(v) for v in (1.0, 0.123456, True, None, float("nan"), "a\n b", "x" * 99)]
-    assert texts == ["1", "0.1235", "True", "missing", "missing", "a b", "x" * 79 + "…"]
+    assert [value_text(v) for v in (12345.6, 1000001.37, 2e6)] == [
+        "12345.6",
+        "1000001.37",
+        "2000000",
+    ]
+    assert texts == ["1", "0.123456", "True", "missing", "missing", "a b", "x" * 79 + "…"]

@@ -130,13 +130,15 @@ def _of_use(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     if data["model"]["k"] == 1:
         return
     if not supported(data):
-        worse = data["held_out"]["fresh"]["verdict"] == "worse"
+        judged = data["held_out"]["history"] or data["held_out"]["fresh"]
+        worse = judged["verdict"] == "worse"
         beats = "does worse than" if worse else "does not clearly beat"
         yield (
             "no_better",
             f"A single classifier predicts {'better' if worse else 'as well'}",
-            f"On rows that were held out the mixture {beats} a single logistic "
-            "regression: these data give little reason to believe in several classifiers.",
+            f"On rows that were held out the mixture {beats} a single "
+            f"{data['held_out']['single']}: these data give little reason to believe in several "
+            "classifiers.",
             "Prefer the single classifier for prediction, and take the profiles as a conjecture "
             "that other data must confirm.",
         )

@@ -85,9 +85,9 @@ def _raw(given: Given, j: int) -> tuple[str, Any]:
 
 def _different(clearest: NDArray[np.intp], columns: list[tuple[str, Any]]) -> list[int]:
     """Return the first few rows whose shown values differ."""
-    seen: dict[tuple[str, ...], int] = {}
+    seen: dict[tuple[Any, ...], int] = {}
     for i in clearest.tolist():
-        seen.setdefault(tuple(value_text(values[i]) for _, values in columns), i)
+        seen.setdefault(tuple(values[i] for _, values in columns), i)
         if len(seen) == MOST_EXAMPLES:
             break
     return list(seen.values())
@@ -99,5 +99,5 @@ def _row(given: Given, i: int, c: int, says: Any, columns: list[tuple[str, Any]]
         "values": [value_text(values[i]) for _, values in columns],
         "own": says[c],
         "others": [p for other, p in enumerate(says) if other != c],
-        "label": value_text(given.y[i]),
+        "label": given.label_text(given.y[i]),
     }

@@ -80,7 +80,7 @@ def held_out_words(data: dict[str, Any]) -> list[str]:
         f"{count(held_out['n_rows'], 'row')}{of} were divided into {held_out['n_folds']} parts"
         f"{' of whole groups' if grouped else ''}, and each part predicted by models fitted to the "
         f"other parts: {'this mixture' if k > 1 else 'this classifier'}, and a single "
-        "logistic regression with the same penalty. Log-loss is the mean of −log of the "
+        f"{held_out['single']} with the same penalty. Log-loss is the mean of −log of the "
         "probability that was given to the label seen; less is better. An AUC of 1 and an "
         "accuracy of 100\u00a0% would be perfect, and an AUC of 0.5 is a guess."
     ]
@@ -90,8 +90,16 @@ def held_out_words(data: dict[str, Any]) -> list[str]:
         f"The mixture's log-loss is {gain(held_out['fresh'])}"
         f"{' for new groups' if grouped else ''}. {_history(data)}The interval treats the parts as "
         "independent, though the models fitted share rows: it is somewhat too short."
+        f"{_chosen(data)}"
     )
     return found
+
+
+def _chosen(data: dict[str, Any]) -> str:
+    """Return a warning where the number of classifiers has seen what was held out."""
+    if data["model"]["asked"] != "auto":
+        return ""
+    return " The number of classifiers was chosen on all rows, those held out included."
 
 
 def _history(data: dict[str, Any]) -> str:

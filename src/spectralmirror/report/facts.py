@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.report.given import Given
-from spectralmirror.report.plain import value_text
 
 __all__ = ["features", "labels", "model", "rows"]
 
@@ -20,7 +19,7 @@ MOST_SKEWNESS, MOST_KURTOSIS = 1.0, 3.0
 
 def labels(given: Given) -> dict[str, Any]:
     """Return the two labels, and how often each was seen."""
-    negative, positive = (value_text(value) for value in given.mixture.classes_)
+    negative, positive = map(given.label_text, given.mixture.classes_)
     return {
         "column": given.about.get("label"),
         "negative": negative,
@@ -80,7 +79,6 @@ def features(given: Given) -> dict[str, Any]:
         "mean": mixture.feature_mean_,
         "scale": mixture.feature_scale_,
         "binary": [bool(np.isin(column, (0, 1)).all()) for column in X.T],
-        "few_values": few,
         "gaussian": shaped & ~few,
         "coefficients": mixture.coef_,
         "errors": mixture.coef_standard_error_,

@@ -52,12 +52,16 @@ def _shares(data: dict[str, Any]) -> str:
 
 
 def supported(data: dict[str, Any]) -> bool:
-    """Return whether the mixture predicts better in some way, or nothing is known of that."""
+    """Return whether the mixture predicts better, or nothing is known of that.
+
+    With groups it is the prediction with a history that counts: one comparison, not the better of
+    two.
+    """
     held_out = data["held_out"]
     if held_out["reason"]:
         return True
-    compared = [held_out["fresh"], held_out["history"]]
-    return any(one is not None and one["verdict"] == "better" for one in compared)
+    judged = held_out["history"] or held_out["fresh"]
+    return bool(judged["verdict"] == "better")
 
 
 def _support(data: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectralmirror.arrays import Matrix
 from spectralmirror.mixture import LinearClassifierMixture
+from spectralmirror.report.plain import value_text
 from spectralmirror.validation import FLOATS, check_groups
 
 __all__ = ["Given", "given"]
@@ -59,6 +60,11 @@ class Given:
     def positive(self) -> NDArray[np.bool_]:
         """Which labels stand for +1."""
         return cast(NDArray[np.bool_], self.y == self.mixture.classes_[1])
+
+    def label_text(self, value: Any) -> str:
+        """Return a label in words: the caller's, or as it is."""
+        names = self.about.get("label_names") or {}
+        return str(names.get(str(value), value_text(value)))
 
     @property
     def clusters(self) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ FOLDS = 5
 #: Refits use at most so many rows, in whole groups: they take seconds then, and a difference of
 #: log-loss that matters shows.
 MOST_ROWS = 20_000
+SINGLE = "logistic regression"
 #: Stands in for no penalty at all, which separable labels would need.
 LEAST_PENALTY = 1e-8
 
@@ -79,30 +80,36 @@ def held_out(given: Given) -> dict[str, Any]:
             for number, why in failures.items()
         ],
         "n_folds": FOLDS,
+        "single": "probit regression" if given.mixture.response == "probit" else SINGLE,
         "n_rows": int(known.sum()),
         "n_groups": None if given.groups is None else n_clusters,
         "fresh": fresh,
         "history": _compare(predictions.with_history, predictions, positive, clusters, later),
         "calibration": {
-            "mixture": calibration(predictions.mixture[known], positive[known]),
-            "single": calibration(predictions.single[known], positive[known]),
+            "mixture": calibration(predictions.mixture[known], positive[known], clusters[known]),
+            "single": calibration(predictions.single[known], positive[known], clusters[known]),
         },
     }
 
 
 def sample(clusters: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the rows of randomly chosen whole groups, at most `MOST_ROWS` in all."""
+    """Return the rows of groups in random order, as many whole ones as `MOST_ROWS` holds."""
     if len(clusters) <= MOST_ROWS:
         return np.arange(len(clusters))
     sizes = np.bincount(clusters)
-    left, taken = MOST_ROWS, np.zeros(len(sizes), dtype=bool)
-    for group in rng.permutation(len(sizes)):
-        if sizes[group] <= left:
-            taken[group] = True
-            left -= sizes[group]
-        if not left:
-            break
-    return np.flatnonzero(taken[clusters])
+    order = rng.permutation(len(sizes))
+    n_taken = int(np.searchsorted(np.cumsum(sizes[order]), MOST_ROWS, side="right"))
+    taken = np.zeros(len(sizes), dtype=bool)
+    taken[order[: max(n_taken, FOLDS)]] = True
+    rows = np.flatnonzero(taken[clusters])
+    if len(rows) <= MOST_ROWS:
+        return rows
+    # a few giant groups: so many rows of each
+    shuffled = rng.permutation(rows)
+    by_group = shuffled[np.argsort(clusters[shuffled], kind="stable")]
+    starts = np.unique(clusters[by_group], return_index=True)[1]
+    place = np.arange(len(by_group)) - np.repeat(starts, np.diff([*starts, len(by_group)]))
+    return np.sort(by_group[place < MOST_ROWS // len(starts)])
 
 
 def folds(clusters: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -162,7 +169,9 @@ def _halves(
 
 
 def _single(mixture: Any) -> Any:
-    """Return a logistic regression with the penalty of the mixture: l2/2 |u|^2, per SD."""
+    """Return a regression with the penalty of the mixture: l2/2 |u|^2, per SD."""
+    if mixture.response == "probit":  # or the gain would be that of another response, too
+        return clone(mixture).set_params(n_components=1, init="spectral", subspace=None)
     intercept = bool(mixture.fit_intercept)
     return make_pipeline(
         StandardScaler(with_mean=intercept),

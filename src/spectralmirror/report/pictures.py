@@ -137,14 +137,15 @@ def _calibration(curves: dict[str, Any], mixed: bool, ax: Any) -> None:
         "single": ("s--", "none", "single classifier" if mixed else "logistic regression"),
     }
     for name, (line, face, label) in styles.items():
-        predicted, seen, n = (
-            np.array([point[key] for point in curves[name]]) for key in ("predicted", "seen", "n")
+        predicted, seen = (
+            np.array([point[key] for point in curves[name]]) for key in ("predicted", "seen")
         )
-        half = 1.96 * np.sqrt(seen * (1 - seen) / n)
+        ends = np.array([point["interval"] for point in curves[name]]).T
+        bars = np.maximum([seen - ends[0], ends[1] - seen], 0)
         ax.errorbar(
             predicted,
             seen,
-            yerr=half,
+            yerr=bars,
             fmt=line,
             color=MIRROR,
             markerfacecolor=face,

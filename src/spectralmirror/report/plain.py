@@ -43,7 +43,6 @@ def value_text(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "missing"
     if isinstance(value, float):
-        whole = value == int(value) if math.isfinite(value) else False
-        return f"{value:.0f}" if whole and abs(value) < 1e6 else f"{value:.4g}"
+        return f"{value:.2f}".removesuffix(".00") if 1e5 <= abs(value) < 1e15 else f"{value:.6g}"
     text = " ".join(str(value).split())
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from spectralmirror.arrays import Vector
 
-__all__ = ["calibration", "clustered_interval", "comparison", "losses"]
+__all__ = ["calibration", "clustered_interval", "comparison", "losses", "share_interval"]
 
 #: Probabilities are kept so far from 0 and 1, so that one row does not decide everything.
 CLIP = 1e-12
@@ -68,7 +68,9 @@ def clustered_interval(
     return [float(values.mean() - half), float(values.mean() + half)]
 
 
-def calibration(probability: Vector, positive: NDArray[np.bool_]) -> list[dict[str, float]]:
+def calibration(
+    probability: Vector, positive: NDArray[np.bool_], clusters: NDArray[Any]
+) -> list[dict[str, Any]]:
     """Return what was predicted and what was seen, in tenths of the rows by what was predicted."""
     n_bins = int(np.clip(len(positive) // ROWS_A_BIN, 1, BINS))
     parts = np.array_split(np.argsort(probability, kind="stable"), n_bins)
@@ -76,10 +78,28 @@ def calibration(probability: Vector, positive: NDArray[np.bool_]) -> list[dict[s
         {
             "predicted": float(probability[part].mean()),
             "seen": float(positive[part].mean()),
-            "n": len(part),
+            "interval": share_interval(positive[part], clusters[part]),
         }
         for part in parts
     ]
+
+
+def share_interval(
+    positive: NDArray[np.bool_], clusters: NDArray[Any], level: float = 0.95
+) -> list[float]:
+    """Return an interval of a share, where rows depend on each other inside clusters.
+
+    Wilson's, of as many independent rows as would have the variance that clusters have; of rows
+    that are all alike, as many as there are clusters.
+    """
+    numbers = np.unique(clusters, return_inverse=True)[1]
+    p, n, G = float(positive.mean()), float(len(positive)), int(numbers.max()) + 1
+    sums = np.bincount(numbers, positive - p)
+    spread = float(sums @ sums) * G / max(G - 1, 1)
+    n = min(n, n * n * p * (1 - p) / spread) if spread > 0 else G
+    q2 = float(student.isf((1 - level) / 2, max(G - 1, 1))) ** 2
+    centre, half = p + q2 / (2 * n), np.sqrt(q2 * (p * (1 - p) + q2 / (4 * n)) / n)
+    return [float((centre - half) / (1 + q2 / n)), float((centre + half) / (1 + q2 / n))]
 
 
 def _scores(probability: Vector, positive: NDArray[np.bool_]) -> dict[str, Any]:

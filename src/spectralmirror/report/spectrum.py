@@ -9,7 +9,6 @@ import numpy as np
 
 from spectralmirror.plotting.mirror import mirror_data, spectrum_data
 from spectralmirror.report.given import Given
-from spectralmirror.report.plain import value_text
 from spectralmirror.subspace import SpectralMirror, WeakSignalWarning
 
 __all__ = ["spectrum"]
@@ -29,12 +28,11 @@ def spectrum(given: Given) -> dict[str, Any]:
             return {"reason": str(error)}
     weak = [str(w.message) for w in caught if issubclass(w.category, WeakSignalWarning)]
     points = mirror_data(mirror, given.frame, given.y, MOST_POINTS)
-    points["classes"] = [value_text(value) for value in mirror.classes_]
+    points["classes"] = [given.label_text(value) for value in mirror.classes_]
     return {
         "reason": None,
         "weak": weak,
         "separation": mirror.separation_,
-        "error": mirror.error_estimate_,
         "grouped": mirror.bulk_ == 0,
         "eigenvalues": spectrum_data(mirror),
         "points": points,
