@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -452,20 +452,49 @@ def test_completion_offers_names_and_columns(fitted, words, offered):
     assert shown.stdout.split() == offered
 
 
+#: Work that never ends, once it has told that it is under way.
+ENDLESS = """
+import time
+from spectralmirror.mixture import LinearClassifierMixture
+import spectralmirror.report.writing
+
+def work(*_, **__):
+    print("under way", flush=True)
+    time.sleep(600)
+
+LinearClassifierMixture.{method} = work
+from spectralmirror.__main__ import main
+main()
+"""
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_leaves_nothing(tmp_path, sent):
-    run("simulate", "-o", tmp_path / "data.parquet", "-n", 150_000, "-d", 30, "-k", 4)
-    work = subprocess.Popen(
-        [*COMMAND, "fit", "data.parquet", "--label", "label", "-k", "4", "-o", "new/m.skops"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    time.sleep(5)
-    assert work.poll() is None, "the fit ended before it could be interrupted"
-    work.send_signal(sent)
-    _, told = work.communicate(timeout=60)
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        (
+            "fit",
+            ["fit", "ratings.csv", "--label", "liked", "--drop", "person", "-o", "new/m.skops"],
+        ),
+        ("predict_proba", ["predict", "model.skops", "ratings.csv", "-o", "new/p.parquet"]),
+        ("component_proba", ["cluster", "model.skops", "ratings.csv", "-o", "new/c.csv"]),
+        ("predict_proba", ["report", "model.skops", "ratings.csv", "-o", "new/r.html"]),
+    ],
+    ids=["fit", "predict", "cluster", "report"],
+)
+def test_an_interruption_leaves_nothing(fitted, tmp_path, sent, method, arguments):
+    for name in ("ratings.csv", "model.skops"):
+        os.link(fitted / name, tmp_path / name)
+    command = [sys.executable, "-c", ENDLESS.format(method=method), *arguments]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as work:
+        assert work.stdout.readline() == "under way\n"
+        work.send_signal(sent)
+        _, told = work.communicate(timeout=60)
     assert work.returncode == 1
     assert told.strip() == "Interrupted. Nothing was written."
-    assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.skops", "ratings.csv"]
 
 
 def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(tmp_path):
@@ -665,3 +694,108 @@ def test_infinity_is_no_missing_value(fitted, people, tmp_path):
     done = run(*arguments, "-o", tmp_path / "p.csv", code=2)
     assert "Column 'taste'" in done.output
     assert "infinity" in done.output
+
+
+def test_columns_must_be_what_they_were(people, fitted, tmp_path):
+    for change, sentence in (
+        ({"price": pl.col("price").cast(pl.String)}, "Column 'price' of"),
+        ({"price": pl.lit(0).cast(pl.Datetime)}, "but was a number when the model was fitted"),
+        ({"smoker": pl.lit(0).cast(pl.Date)}, "but was a category when the model was fitted"),
+    ):
+        people[0].with_columns(**change).write_parquet(tmp_path / "new.parquet")
+        arguments = ("predict", fitted / "model.skops", tmp_path / "new.parquet")
+        assert sentence in run(*arguments, "-o", tmp_path / "p.csv", code=2).output
+    for i, kind in enumerate((pl.Boolean, pl.Int8)):
+        people[0].with_columns(pl.col("smoker").cast(kind)).write_parquet(tmp_path / f"{i}.parquet")
+    files = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    done = run("fit", *files, "--label", "liked", "--drop", "person", code=2)
+    assert "files that are read together must agree" in done.output
+
+
+def test_truth_values_mean_the_same_in_text(people, tmp_path):
+    words = pl.col("smoker").cast(pl.String).str.to_titlecase()
+    maybe = pl.when(pl.int_range(2_000) < 50).then(pl.lit("?")).otherwise(words)
+    frame = people[0].select("taste", "liked", maybe=maybe)
+    frame.write_csv(tmp_path / "words.csv")  # True, False and ?
+    frame[50:].write_csv(tmp_path / "truth.csv")  # read as truth values
+    model, out = tmp_path / "m.skops", tmp_path / "p.parquet"
+    run("fit", tmp_path / "words.csv", "--label", "liked", "-k", 1, "-o", model)
+    run("predict", model, tmp_path / "words.csv", "-o", out)
+    expected = pl.read_parquet(out)[50:]
+    run("predict", model, tmp_path / "truth.csv", "-o", out)
+    assert pl.read_parquet(out).equals(expected)
+
+
+def test_filled_rows_are_counted(people, fitted, tmp_path):
+    people[0].with_columns(
+        colour=pl.when(pl.int_range(2_000) < 7).then(pl.lit("mauve")).otherwise("colour"),
+        taste=pl.when(pl.int_range(2_000) < 10).then(None).otherwise("taste"),
+    ).write_csv(tmp_path / "gaps.csv")
+    done = run("predict", fitted / "model.skops", tmp_path / "gaps.csv", "--missing", "impute",
+               "-o", tmp_path / "p.csv")  # fmt: skip
+    assert "were filled in 10 rows" in done.stdout
+
+
+def test_rows_that_are_left_out_do_not_make_features(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "x": rng.normal(size=100),
+            "c": ["only", *["u", "v", "w"] * 33],
+            "flat": [7.0, *[3.0] * 99],
+            "far": [1e6, *rng.normal(size=99)],
+            "y": [None, *rng.choice([0, 1], size=99)],
+        }
+    )
+    frame.write_parquet(tmp_path / "d.parquet")
+    arguments = ("fit", tmp_path / "d.parquet", "--label", "y", "-k", 1, "-o", tmp_path / "m.skops")
+    for missing in ("drop", "impute"):
+        told = run(*arguments, "--missing", missing).stdout
+        assert "'flat' holds the same value in all rows" in told
+        recipe = load(tmp_path / "m.skops").recipe
+        assert not [name for name in recipe.names if "only" in name or name == "flat"]
+        assert abs(recipe.terms[2].mean) < 1
+    gap = frame.with_columns(y=frame["y"].fill_null(1), x=pl.when(pl.int_range(100) > 0).then("x"))
+    gap.write_parquet(tmp_path / "d.parquet")
+    run(*arguments, "--missing", "drop")
+    assert load(tmp_path / "m.skops").recipe.names == recipe.names
+
+
+def test_comparisons_leave_out_what_both_sides_share(tmp_path):
+    rng = np.random.default_rng(0)
+    x, age = rng.normal(size=(2, 200)), rng.integers(20, 60, size=200).astype(float)
+    sex, brand = rng.choice(["f", "m"], size=200), rng.choice(["u", "v"], size=(2, 200))
+    won = rng.uniform(size=200) < expit(2 * (x[0] - x[1]))
+    pl.DataFrame(
+        {"a_x": x[0], "b_x": x[1], "a_age": age, "b_age": age, "a_sex": sex, "b_sex": sex,
+         "a_brand": brand[0], "b_brand": brand[1], "a_code": rng.integers(1, 4, 200),
+         "b_code": rng.integers(1, 4, 200), "won": won}
+    ).write_parquet(tmp_path / "pairs.parquet")  # fmt: skip
+    arguments = ("fit", tmp_path / "pairs.parquet", "--pairs", "a_", "b_", "--winner", "won",
+                 "-k", 1, "-o", tmp_path / "m.skops")  # fmt: skip
+    told = run(*arguments, "--categorical", "a_code,b_code").stdout
+    assert "'age' does not tell the sides apart" in told
+    names = load(tmp_path / "m.skops").recipe.names
+    assert [name.partition("=")[0] for name in names] == ["x", "brand", "code", "code"]
+    run(*arguments, "--features", "a_x,brand")
+    assert len(load(tmp_path / "m.skops").recipe.names) == 2
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
+def test_files_that_differ_in_what_is_there_are_written_together(people, tmp_path, suffix):
+    person = pl.col("person").cast(pl.Categorical)
+    frame = people[0].with_columns(id=pl.int_range(2_000), person=person)
+    frame[:1_000].with_columns(taste=pl.lit(None, pl.Float64)).write_parquet(tmp_path / "0.parquet")
+    frame[1_000:].with_columns(id=pl.col("id") + 0.5).write_parquet(
+        tmp_path / "1.parquet", row_group_size=200
+    )
+    model, out = tmp_path / "m.skops", tmp_path / "out" / f"p.{suffix}"
+    files = sorted(tmp_path.glob("?.parquet"))
+    run("fit", *files, "--label", "liked", "--group", "person", "--drop", "id", "-k", 2,
+        "--missing", "drop", "-o", model)  # fmt: skip
+    run("predict", model, *files, "--keep", "id", "-o", out)
+    read_csv = partial(pl.read_csv, infer_schema_length=None)
+    table = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "csv": read_csv}[suffix](out)
+    assert table["id"].dtype == pl.Float64
+    assert table["prediction"].null_count() == 1_000
+    assert table["person"].cast(pl.String).to_list() == people[0]["person"].to_list()

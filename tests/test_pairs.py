@@ -73,6 +73,8 @@ def test_words_for_truth_values_give_the_same(won, flip):
         ((A[0], B[0], ["left"]), "must be a table of rows and columns"),
         ((A, B, ["left"] * 2), "There are 3 comparisons, but winner has 2"),
         ((A, B, ["left", None, "right"]), "winner is missing in row 1"),
+        ((A, B, [1.0, np.nan, 0.0]), "winner is missing in row 1"),
+        ((A, B, np.array([1.0, 0.0, np.nan])), "winner is missing in row 2"),
         ((A, B, ["left", "tie", "right"]), "got 'left', 'right', 'tie'"),
         ((A, B, [1, 0, 2]), "got '0', '1', '2'"),
         ((A, B, [1.0, 0.5, 0.0]), "got '0', '0.5', '1'"),

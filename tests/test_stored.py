@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import zipfile
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -171,6 +172,21 @@ def test_what_is_no_model_or_does_not_fit_together_is_refused(tmp_path):
         load(changed(tmp_path, model=broken))
     with pytest.raises(ValueError, match="do not fit together"):
         load(changed(tmp_path, model=LinearClassifierMixture()))
+    for name, value in (
+        ("coef_", np.full((2, 4), np.nan)),
+        ("predict_proba", np.add),
+        ("response", "other"),
+        ("classes_", np.arange(3)),
+    ):
+        broken = load(GOLDEN / "format-1.skops").mixture
+        setattr(broken, name, value)
+        with pytest.raises(ValueError, match="do not fit together"):
+            load(changed(tmp_path, model=broken))
+    whole = load(GOLDEN / "format-1.skops")
+    mirror = SpectralMirror(2).fit(X, Y)
+    for change in ({"about": "nope"}, {"missing": "whatever"}, {"mixture": mirror}, {"label": 3}):
+        with pytest.raises(ValueError, match="do not fit together"):
+            load(changed(tmp_path, model=replace(whole, **change)))
     path = tmp_path / "plain.zip"
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("schema.json", json.dumps({}))
@@ -194,4 +210,9 @@ def test_what_may_be_stored_exists():
     for name in OURS - {"numpy.dtype"}:
         module, _, kind = name.removeprefix("spectralmirror.").rpartition(".")
         assert hasattr(__import__(f"spectralmirror.{module}", fromlist=[kind]), kind)
-    assert spectralmirror.__all__ == sorted(spectralmirror.__all__)
+    for name in spectralmirror.__all__:
+        assert getattr(spectralmirror, name) is not None
+    assert spectralmirror.datasets.make_linear_classifier_mixture
+    assert "metrics" in dir(spectralmirror)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = spectralmirror.nothing

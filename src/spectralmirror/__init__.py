@@ -43,8 +43,13 @@ _HOMES = {
 }
 
 
+_MODULES = {"baselines", "dask", "datasets", "metrics", "plotting", "report", "responses", "spark"}
+
+
 def __getattr__(name: str) -> Any:
     """Import what is used."""
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
@@ -52,4 +57,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List what can be used."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -15,7 +15,8 @@ from spectralmirror.arrays import Matrix
 from spectralmirror.fitted import FittedTable, Known
 from spectralmirror.mixture.summary import letters
 from spectralmirror.readers import Reader
-from spectralmirror.tables import as_column, column_values
+from spectralmirror.tables import as_column, column_values, is_number
+from spectralmirror.tally import check_present
 from spectralmirror.writers import check_kind, writing
 
 __all__ = ["write_clusters", "write_groups", "write_predictions"]
@@ -49,7 +50,13 @@ def write_predictions(
         raise ValueError(f"--history needs the groups of the rows: column {model.group!r}.")
     kept = [*[str(model.group)] * known_group, *(name for name in keep if name != model.group)]
     classes = [str(value) for value in model.mixture.classes_.tolist()]
-    tally = _Tally(output, kept, ["prediction", *(f"probability_{name}" for name in classes)])
+    tally = _Tally(
+        readers,
+        output,
+        kept,
+        ["prediction", *(f"probability_{name}" for name in classes)],
+        pa.array(model.mixture.classes_.tolist()).type,
+    )
     n_met = n_rows = 0
     with writing(output) as append:
         rows = model.known(
@@ -104,7 +111,7 @@ def write_clusters(
         names += ["group_classifier", *(f"group_probability_{name}" for name in called)]
         of_groups = model.group_weights(readers, missing, listen)
     kept = [*[str(model.group)] * grouped, *(name for name in keep if name != model.group)]
-    tally = _Tally(output, kept, names)
+    tally = _Tally(readers, output, kept, names)
     with writing(output) as append:
         for known in model.known(
             readers, labelled=True, grouped=grouped, keep=kept, missing=missing, listen=listen
@@ -155,19 +162,31 @@ def write_groups(
 class _Tally:
     """Put answers beside the columns that are kept, and count them."""
 
-    def __init__(self, output: Path, keep: Sequence[str], names: Sequence[str]):
-        self.output, self.names = output, list(names)
-        self.keep = list(dict.fromkeys(keep))
-        for name in set(self.keep) & set(self.names):
+    def __init__(
+        self,
+        readers: Sequence[Reader],
+        output: Path,
+        keep: Sequence[str],
+        names: Sequence[str],
+        first: Any = None,
+    ):
+        self.output, self.names, self.first = output, list(names), first
+        for name in set(keep) & set(names):
             raise ValueError(f"Column {name!r} cannot be kept: the output has one of that name.")
-        self.n_rows = self.n_missing = 0
+        for reader in readers:
+            check_present(reader, keep)
+        self.keep = {name: _kept_type(readers, name) for name in keep}
+        self.n_rows = self.n_missing = self.n_filled = 0
         self.counts: Counter[str] = Counter()
 
     def table(self, known: Known, values: list[NDArray[Any]], counted: str | None = None) -> Any:
         """Return the answers of some rows; none for rows in which something is missing."""
         counted = self.names[0] if counted is None else counted
-        columns = {name: known.table.column(name) for name in self.keep}
-        columns |= {n: known.spread(v) for n, v in zip(self.names, values, strict=True)}
+        columns = {name: known.table.column(name).cast(kind) for name, kind in self.keep.items()}
+        kinds = [self.first, *[None] * (len(values) - 1)]
+        for name, value, kind in zip(self.names, values, kinds, strict=True):
+            columns[name] = known.spread(value, kind)
+        self.n_filled += known.n_filled
         self.n_rows += len(known.there)
         self.n_missing += int((~known.there).sum())
         answers = column_values(columns[counted].drop_null())
@@ -184,5 +203,16 @@ class _Tally:
             "output": str(self.output),
             "n_rows": self.n_rows,
             "n_missing": self.n_missing,
+            "n_filled": self.n_filled,
             "counts": dict(sorted(self.counts.items())),
         }
+
+
+def _kept_type(readers: Sequence[Reader], name: str) -> Any:
+    """Return the type of a column that is kept, which is one for all files."""
+    kinds = [reader.types[name] for reader in readers]
+    kinds = list(dict.fromkeys(kind for kind in kinds if not pa.types.is_null(kind))) or [pa.null()]
+    if len(kinds) > 1 and all(map(is_number, kinds)):
+        return pa.float64()
+    first = kinds[0]
+    return first.value_type if pa.types.is_dictionary(first) else first

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from spectralmirror.pairs import left_won
 from spectralmirror.readers import Batch, Reader
 from spectralmirror.recipe import Recipe
-from spectralmirror.tables import column_values
+from spectralmirror.tally import present
 
-__all__ = ["EncodedReader", "present"]
+__all__ = ["EncodedReader"]
+
+#: Rows that are encoded together.
+MOST_ROWS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class EncodedReader:
     ) -> Iterator[Batch]:
         """Read rows, and turn columns into features."""
         raw = list(dict.fromkeys([*self.recipe.columns, *self.required]))
-        for batch in self.reader.batches(raw, n_rows, self.recipe.numbers):
+        for batch in self.reader.batches(raw, min(n_rows, MOST_ROWS), self.recipe.numbers):
             X = self.recipe.encode(batch.table, impute=self.impute)
             rows = present(batch.table, self.required) & ~np.isnan(X).any(axis=1)
             given = {name: batch.table.column(name) for name in self.required}
@@ -74,11 +75,3 @@ class EncodedReader:
             table = pa.table(chosen)
             self.listen(batch.table.num_rows)
             yield replace(batch, table=table if rows.all() else table.filter(pa.array(rows)))
-
-
-def present(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:
-    """Return the rows in which none of the columns is missing."""
-    rows = np.ones(table.num_rows, dtype=bool)
-    for name in columns:
-        rows &= ~column_values(pc.is_null(table.column(name), nan_is_null=True))
-    return rows

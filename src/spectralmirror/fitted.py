@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.special import softmax
@@ -18,25 +19,24 @@ from spectralmirror.census import (
     Census,
     Question,
     agreed_types,
-    check_present,
-    n_missing,
     take_census,
     told_missing,
 )
 from spectralmirror.columns import Columns
-from spectralmirror.encoded import EncodedReader, present
+from spectralmirror.encoded import EncodedReader
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
 from spectralmirror.pairs import left_won
 from spectralmirror.readers import Reader, count_rows
-from spectralmirror.recipe import Category, Recipe
+from spectralmirror.recipe import Category, Recipe, kind_of
 from spectralmirror.scanning import Scan
 from spectralmirror.tables import column_values, unique_values
+from spectralmirror.tally import check_present, n_missing, present
 
 __all__ = ["FittedTable", "Known", "fit_table"]
 
 #: Features of so many bytes are fitted in memory; more are read from the files in every pass.
-IN_MEMORY = 1 << 29
+IN_MEMORY = 1 << 28
 
 
 #: What parameters are called on the command line.
@@ -100,10 +100,14 @@ class FittedTable:
         for reader in readers:
             check_present(reader, raw)
         agreed_types(readers)
+        self._check_kinds(readers)
         for reader in readers:
             for batch in reader.batches(raw, size, self.recipe.numbers):
                 table = batch.table
-                X = self.recipe.encode(table, impute=missing == "impute")
+                X = self.recipe.encode(table)
+                gaps = np.isnan(X).any(axis=1) if missing == "impute" else np.zeros(0, dtype=bool)
+                if gaps.any():
+                    X = self.recipe.encode(table, impute=True)
                 there = present(table, required) & np.isfinite(X).all(axis=1)
                 if (missing == "error" and not there.all()) or np.isinf(X).any():
                     raise self._missing(readers, required)
@@ -112,8 +116,22 @@ class FittedTable:
                     y = self._labels(table.column(self.label).filter(there))
                 if grouped:
                     groups = column_values(table.column(self.group).filter(there))
-                yield Known(table, there, X[there], y, groups)
+                yield Known(table, there, X[there], y, groups, int(gaps.sum()))
                 listen(table.num_rows)
+
+    def _check_kinds(self, readers: Sequence[Reader]) -> None:
+        """Raise where a column is not what it was when the mixture was fitted."""
+        for reader in readers:
+            for term in self.recipe.terms:
+                wanted = "category" if isinstance(term, Category) else "number"
+                for side in self.recipe.pairs or ("",):
+                    kind = reader.types[side + term.column]
+                    found = kind_of(kind, categorical=wanted == "category")
+                    if str(kind) != "null" and found != wanted:
+                        raise ValueError(
+                            f"Column {side + term.column!r} of {reader.name} holds {kind}, but was "
+                            f"a {wanted} when the model was fitted."
+                        )
 
     def _labels(self, column: Any) -> NDArray[Any]:
         if self.recipe.winner is not None:
@@ -245,6 +263,8 @@ class Known:
         Which of them have everything.
     X, y, groups : ndarray
         Features, labels and groups of these.
+    n_filled : int
+        In how many of them gaps were filled.
     """
 
     table: Any
@@ -252,19 +272,19 @@ class Known:
     X: NDArray[Any]
     y: NDArray[Any] | None
     groups: NDArray[Any] | None
+    n_filled: int = 0
 
     def group_values(self, column: str) -> tuple[list[Any], NDArray[np.intp]]:
         """Return the different groups of these rows, and for each row which of them it is in."""
         return unique_values(self.table.column(column).filter(self.there))
 
-    def spread(self, values: NDArray[Any]) -> Any:
+    def spread(self, values: NDArray[Any], kind: Any = None) -> Any:
         """Return values of the rows that have everything, as a column of all rows."""
-        import pyarrow as pa
-
+        column = pa.array(values.tolist(), kind) if kind is not None else pa.array(values)
         if self.there.all():
-            return pa.array(values)
+            return column
         places = np.where(self.there, np.cumsum(self.there) - 1, 0)
-        return pc.take(pa.array(values), pa.array(places, mask=~self.there))
+        return pc.take(column, pa.array(places, mask=~self.there))
 
 
 def fit_table(
@@ -311,7 +331,7 @@ def fit_table(
     rows = Scan(Columns.of(encoded, question.label, names, question.group, None))
     n_bytes = census.n_rows * len(names) * np.dtype(census.recipe.dtype).itemsize
     if n_bytes <= IN_MEMORY:
-        X, y, groups = rows.collected()
+        X, y, groups = rows.collected(census.n_rows)
         n_fitted = len(y)
         listen("fitting", 0, None)
         arguments: tuple[Any, ...] = (_frame(X, names), y, groups)
@@ -353,9 +373,11 @@ def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
     mixture, about = model.mixture, model.about
     k, n = mixture.n_components_, about["n_rows"]
     no, yes = mixture.classes_.tolist()
-    what = "the left wins" if model.recipe.pairs else f"{model.label} = {yes}"
+    what, labels = f"{model.label} = {yes}", f"{no} or {yes}"
+    if model.recipe.winner is not None:
+        what, labels = "a win of the left", " or ".join(model.recipe.winner)
     yield (
-        f"{k} hidden classifier{'s' if k > 1 else ''} behind {model.label!r} ({no} or {yes}) in "
+        f"{k} hidden classifier{'s' if k > 1 else ''} behind {model.label!r} ({labels}) in "
         f"{n:,} rows of {about['source']}."
     )
     for note in about["notes"]:
@@ -363,8 +385,8 @@ def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
     if k > 1:
         groups = f", judging each {model.group} as a whole" if model.group else " from one label"
         yield (
-            f"Who made a label can be named rightly for {mixture.expected_accuracy_:.0%} of the "
-            f"rows{groups}."
+            f"If the model holds, who made a label can be named rightly for "
+            f"{mixture.expected_accuracy_:.0%} of the rows{groups}."
         )
     yield in_options(mixture.status_)
     lines = table(mixture, 0.95)

@@ -58,8 +58,9 @@ def pairwise_differences(left: Any, right: Any, winner: Any) -> tuple[Any, NDArr
         raise ValueError("winner must hold one value for each comparison, of one kind.") from None
     if len(column) != len(X):
         raise ValueError(f"There are {len(X)} comparisons, but winner has {len(column)} values.")
-    if column.null_count:
-        row = pc.index(pc.is_null(column), True).as_py()
+    gone = pc.is_null(column, nan_is_null=True)
+    if pc.any(gone).as_py():
+        row = pc.index(gone, True).as_py()
         raise ValueError(f"winner is missing in row {row}: leave such comparisons out.")
     words = winner_words(pc.unique(as_text(column)).to_pylist())
     return X, np.asarray(left_won(column, words).to_numpy(zero_copy_only=False), dtype=bool)

@@ -140,6 +140,12 @@ def _types(schema: Any, name: str) -> Mapping[str, Any]:
     return dict(zip(schema.names, schema.types, strict=True))
 
 
+def _without_views(schema: Any) -> Any:
+    """Return a schema with plain text in the place of views of text, which few functions take."""
+    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+    return pa.schema([(field.name, plain.get(field.type, field.type)) for field in schema])
+
+
 @contextmanager
 def _told(path: Path, what: str) -> Iterator[None]:
     """Raise one sentence where a file cannot be opened or read."""
@@ -236,7 +242,7 @@ class ArrowReader:
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
         with _told(self.path, "is no Arrow file that can be read"), self._open() as file:
-            return _types(file.schema, self.name)
+            return _types(_without_views(file.schema), self.name)
 
     @contextmanager
     def _open(self, columns: Sequence[int] | None = None) -> Iterator[Any]:
@@ -257,6 +263,7 @@ class ArrowReader:
             for i in range(file.num_record_batches):
                 with _told(self.path, f"is damaged, and cannot be read from row {row:,} on"):
                     table = file.get_batch(i)
+                    table = table.cast(_without_views(table.schema))
                 for start in range(0, table.num_rows, n_rows):
                     yield Batch(table.slice(start, n_rows), self.name, row + start)
                 row += table.num_rows

@@ -169,7 +169,7 @@ def _is_category(kind: Any) -> bool:
 def as_text(column: Any) -> Any:
     """Return a column as text; whole numbers without a point, however they are stored.
 
-    Text without a letter is missing, as it is in CSV files.
+    Text without a letter is missing, as it is in CSV files; true and false are written small.
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -178,7 +178,9 @@ def as_text(column: Any) -> Any:
         with suppress(pa.ArrowInvalid):  # there are fractions
             column = column.cast(pa.int64())
     text = column.cast(pa.string())
-    return pc.if_else(pc.equal(text, ""), None, text)
+    small = pc.utf8_lower(text)
+    truth = pc.is_in(small, value_set=pa.array(["true", "false"]))
+    return pc.if_else(pc.equal(text, ""), None, pc.if_else(truth, small, text))
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -141,16 +141,18 @@ class Scan:
         bundles = Contiguous(rows) if contiguous.hold else Spilled(rows)
         return in_groups(rows, bundles), parts.names
 
-    def collected(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-        """Read all rows into memory: features, labels and groups."""
-        parts = self.parts
-        size = block_rows(self.block_bytes, parts.n_features, parts.dtype)
-        read = list(parts.read(size, parts.dtype))
-        if not read:
+    def collected(self, most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+        """Read all rows, of which there are so many at most, into memory.
+
+        Returns
+        -------
+        X, y, groups : ndarray
+            Features, labels, and groups where there are any.
+        """
+        part = next(self.parts.read(most, self.parts.dtype), None)
+        if part is None:
             raise ValueError("No row is left (0 samples).")
-        groups = np.concatenate([part.groups for part in read]) if parts.has_groups else None
-        X, y = (np.concatenate([getattr(part, name) for part in read]) for name in "Xy")
-        return X, y, groups
+        return part.X, part.y, part.groups
 
     def map_to(
         self,

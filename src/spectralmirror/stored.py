@@ -9,6 +9,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror import __version__
@@ -149,25 +150,55 @@ def _check_container(packed: bytes, path: Path) -> None:
 
 def _check(model: Any, path: Path) -> None:
     """Raise where the parts of a model do not fit together."""
-    if _name(type(model)) not in OURS:
+    kind = _name(type(model))
+    if kind not in OURS or kind == "numpy.dtype":
         raise ValueError(f"{path} holds a {type(model).__name__}, which is no model.")
-    mixture = getattr(model, "mixture", model)
     try:
-        check_is_fitted(mixture)
-        if hasattr(mixture, "coef_"):
-            k, d = mixture.coef_.shape
-            shapes = [mixture.intercept_.shape, mixture.weights_.shape, mixture.sharpness_.shape]
-            alike = shapes == [(k,)] * 3 and mixture.n_components_ == k
-            alike &= d == mixture.n_features_in_ == len(mixture.feature_mean_)
-            alike &= bool(np.isclose(mixture.weights_.sum(), 1)) and len(mixture.classes_) == 2
-        else:
-            alike = mixture.components_.shape[1] == mixture.n_features_in_
-        if model is not mixture:
-            alike &= len(model.recipe.names) == mixture.n_features_in_
-    except (AttributeError, TypeError, ValueError):
-        alike = False
-    if not alike:
+        whole = _is_table(model) if kind.endswith(".FittedTable") else _is_estimator(model)
+    except (AttributeError, TypeError, ValueError, NotFittedError):
+        whole = False
+    if not whole:
         raise ValueError(f"{path} is damaged: the parts of the model do not fit together.")
+
+
+def _is_table(model: Any) -> bool:
+    from spectralmirror.mixture import LinearClassifierMixture
+    from spectralmirror.recipe import Category, Number, Recipe
+
+    kinds = type(model.mixture) is LinearClassifierMixture and type(model.recipe) is Recipe
+    kinds &= all(type(term) in (Category, Number) for term in model.recipe.terms)
+    texts = isinstance(model.label, str) and isinstance(model.group, str | None)
+    known = isinstance(model.about, dict) and {"source", "n_rows", "notes"} <= set(model.about)
+    sizes = len(model.recipe.names) == model.mixture.n_features_in_
+    policy = model.missing in ("error", "impute", "drop")
+    return kinds and texts and known and sizes and policy and _is_estimator(model.mixture)
+
+
+def _is_estimator(model: Any) -> bool:
+    """Whether shapes agree, numbers are finite, and nothing stands in the place of a method."""
+    check_is_fitted(model)
+    if any(callable(value) for value in vars(model).values()):
+        return False
+    d = model.n_features_in_
+    if not hasattr(model, "coef_"):
+        return bool(model.components_.shape[1] == d and np.isfinite(model.components_).all())
+    k = model.n_components_
+    shapes = {
+        "coef_": (k, d),
+        "intercept_": (k,),
+        "weights_": (k,),
+        "sharpness_": (k,),
+        "feature_mean_": (d,),
+        "feature_scale_": (d,),
+    }
+    arrays = [getattr(model, name) for name in shapes]
+    alike = [array.shape for array in arrays] == list(shapes.values())
+    finite = all(np.isfinite(array).all() for array in arrays)
+    return bool(alike and finite and np.isclose(model.weights_.sum(), 1)) and _is_binary(model)
+
+
+def _is_binary(model: Any) -> bool:
+    return len(model.classes_) == 2 and model.response in ("logistic", "probit", "hard")
 
 
 def _name(kind: type) -> str:

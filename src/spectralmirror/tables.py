@@ -18,8 +18,10 @@ __all__ = [
     "family",
     "fill",
     "is_number",
+    "listed",
     "matrix",
     "nearest",
+    "told_names",
     "unique_values",
 ]
 
@@ -68,6 +70,19 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """Return which names are meant, perhaps, where one was not found."""
     close = get_close_matches(str(name), list(map(str, names)), n=3)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def told_names(name: str, names: Iterable[str]) -> str:
+    """Return which names are meant, perhaps, or else all that there are."""
+    names = list(names)
+    return nearest(name, names) or f"; its columns are {listed(names)}."
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names in quotation marks, the first few and how many more."""
+    names = list(names)
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return ", ".join(map(repr, names[:12])) + more
 
 
 def column_values(column: Any) -> NDArray[Any]:

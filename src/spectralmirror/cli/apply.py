@@ -163,6 +163,11 @@ def _tell(done: dict[str, Any], as_json: bool, quiet: bool) -> None:
     skipped = done.get("n_missing", 0)
     left = f", {skipped:,} of them without an answer, as values are missing" if skipped else ""
     say(quiet, f"{n:,} {what}{left}: {done['output']}")
+    if done.get("n_filled"):
+        say(
+            quiet,
+            f"  Gaps, or levels that are not known, were filled in {done['n_filled']:,} rows.",
+        )
     if done.get("n_without_history"):
         say(quiet, f"  {done['n_without_history']:,} rows belong to groups without a history.")
     for name, count in done.get("counts", {}).items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +38,8 @@ def inspect(
         spectralmirror inspect model.skops --json
     """
     with told(kept=""):
+        from spectralmirror.mixture.summary import letters, text
+        from spectralmirror.mixture.summary import table as lines
         from spectralmirror.stored import written_by
 
         version = written_by(model)
@@ -50,16 +51,8 @@ def inspect(
         for line in _columns(table):
             say(False, line)
         say(False)
-        say(False, _named(table.mixture.summary(), table.mixture.n_components_))
-
-
-def _named(summary: str, k: int) -> str:
-    """Call components by their letters."""
-    from spectralmirror.mixture.summary import letters
-
-    names = letters(k)
-    return re.sub(r"\bcomponent (\d+)", lambda m: f"classifier {names[int(m[1])]}", summary,
-                  flags=re.IGNORECASE).replace("\nclassifier", "\nClassifier")  # fmt: skip
+        names = [f"classifier {name}" for name in letters(table.mixture.n_components_)]
+        say(False, text(table.mixture, lines(table.mixture, 0.95), 0.95, names))
 
 
 def _columns(table: Any) -> list[str]:
@@ -125,7 +118,8 @@ def write(
         "label": table.label,
         "group": table.group,
         "n_rows": table.about["n_rows"],
-        "notes": table.about["notes"],
+        "notes": [*table.about["notes"], *_comparing(table)],
+        "label_names": {"True": "left wins", "False": "right wins"} if table.recipe.pairs else {},
         "references": table.recipe.references,
     }
     data: dict[str, Any] = write_report(
@@ -139,3 +133,14 @@ def write(
         random_state=seed,
     )
     return data
+
+
+def _comparing(table: Any) -> list[str]:
+    """Say what features of comparisons are."""
+    if table.recipe.pairs is None:
+        return []
+    left, right = table.recipe.pairs
+    return [
+        f"Every row compares two things: features are those of the left ({left}...) less those of "
+        f"the right ({right}...)."
+    ]

@@ -74,8 +74,9 @@ def table(mixture: Any, level: float) -> list[Line]:
     return lines
 
 
-def text(mixture: Any, lines: list[Line], level: float) -> str:
-    """Return the table as text."""
+def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None = None) -> str:
+    """Return the table as text; components by number, or by names of their own."""
+    names = [f"component {c}" for c in range(mixture.n_components_)] if names is None else names
     width = max(12, *(len(line.term) for line in lines))
     share = f"{100 * level:g}%"
     head = (
@@ -88,12 +89,13 @@ def text(mixture: Any, lines: list[Line], level: float) -> str:
         f"BIC {mixture.bic_:.1f}   ICL {mixture.icl_:.1f}",
         f"P(y = {mixture.classes_[1]}), against {mixture.classes_[0]}",
         f"who made a label is named rightly for {mixture.expected_accuracy_:.0%} of the rows "
-        f"(always naming component 0: {mixture.weights_[0]:.0%})",
+        f"(always naming {names[0]}: {mixture.weights_[0]:.0%})",
         mixture.status_,
     ]
     for line in lines:
         if line.term == WEIGHT:
-            parts += ["", f"Component {line.component}", head, rule]
+            name = names[line.component]
+            parts += ["", name[0].upper() + name[1:], head, rule]
         parts.append(
             f"{line.term:<{width}}  {_number(line.estimate)}  {_number(line.standard_error)}  "
             f"{_number(line.z, 8, '.2f')}  {_number(line.lower)} {_number(line.upper, 12)}"
