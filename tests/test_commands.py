@@ -799,3 +799,20 @@ def test_files_that_differ_in_what_is_there_are_written_together(people, tmp_pat
     assert table["id"].dtype == pl.Float64
     assert table["prediction"].null_count() == 1_000
     assert table["person"].cast(pl.String).to_list() == people[0]["person"].to_list()
+
+
+def test_reports_of_comparisons_speak_of_sides(tmp_path):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 400, 2))
+    won = np.where(rng.uniform(size=400) < expit(2 * (A - B)[:, 0]), "left", "right")
+    columns = {"left_x": A[:, 0], "left_z": A[:, 1], "right_x": B[:, 0], "right_z": B[:, 1]}
+    pl.DataFrame({**columns, "choice": won}).write_csv(tmp_path / "pairs.csv")
+    model, page = tmp_path / "m.skops", tmp_path / "r.html"
+    told = run("fit", tmp_path / "pairs.csv", "--pairs", "left_", "right_", "--winner", "choice",
+               "-k", 2, "-o", model).stdout  # fmt: skip
+    assert "behind 'choice' (left or right)" in told
+    run("report", model, tmp_path / "pairs.csv", "-o", page)
+    text = page.read_text()
+    assert "left wins" in text
+    assert "features are those of the left (left_...) less those of the right" in text
+    assert "‘True’" not in text

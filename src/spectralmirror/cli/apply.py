@@ -16,6 +16,7 @@ from spectralmirror.cli.console import (
     print_json,
     say,
     told,
+    warn,
     watching,
 )
 from spectralmirror.cli.fit import Files, check_missing, complete_column, names_of
@@ -78,6 +79,10 @@ def predict(
 
         table, readers = load_table(model), readers_of(files)
         total = count_rows(readers)
+        if history is not None and {r.name for r in readers} & {
+            r.name for r in readers_of(history)
+        }:
+            warn("--history holds rows that are predicted: they are, from their own labels.", quiet)
         done = write_predictions(
             table,
             readers,

@@ -32,6 +32,7 @@ __all__ = [
     "print_json",
     "say",
     "told",
+    "warn",
     "watching",
 ]
 
@@ -71,6 +72,12 @@ def say(quiet: bool, text: str = "") -> None:
     """Print a line, unless nothing shall be printed."""
     if not quiet:
         console.print(text, markup=False)
+
+
+def warn(text: str, quiet: bool) -> None:
+    """Print a warning on standard error, unless nothing shall be printed."""
+    if not quiet:
+        errors.print(f"Warning: {text}", markup=False)
 
 
 def print_json(data: Any) -> None:
@@ -125,9 +132,9 @@ def _warner(quiet: bool) -> Callable[..., None]:
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
         ours = category.__module__.startswith("spectralmirror")
         ours = ours and category.__name__ != "MixtureWarning"
-        if ours and not quiet and str(message) not in said:
+        if ours and str(message) not in said:
             said.add(str(message))
-            errors.print(f"Warning: {message}", markup=False)
+            warn(str(message), quiet)
 
     return show
 
