@@ -25,7 +25,7 @@ from spectralmirror.census import (
 from spectralmirror.columns import Columns
 from spectralmirror.encoded import EncodedReader
 from spectralmirror.mixture import LinearClassifierMixture
-from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
+from spectralmirror.mixture.summary import letters, table
 from spectralmirror.pairs import left_won
 from spectralmirror.readers import Reader, count_rows
 from spectralmirror.recipe import Category, Recipe, kind_of
@@ -37,12 +37,6 @@ __all__ = ["FittedTable", "Known", "fit_table"]
 
 #: Features of so many bytes are fitted in memory; more are read from the files in every pass.
 IN_MEMORY = 1 << 28
-
-
-#: What parameters are called on the command line.
-OPTIONS = {"n_components='auto'": "-k auto", "n_init": "--starts", "max_iter": "--max-iter"}
-#: What profiles are, for each response.
-SCALES = {"logistic": "Log-odds", "probit": "Probits", "hard": "Direction"}
 
 
 def _silent(n_rows: int) -> None:
@@ -366,56 +360,3 @@ def _about(census: Census, question: Question, source: str, n_fitted: int) -> di
         if filled:
             notes.append(f"{told_missing(filled, census.n_rows)} They were filled.")
     return {"source": source, "n_rows": n_fitted, "missing": census.missing, "notes": notes}
-
-
-def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
-    """Yield what was found, in lines: every classifier and its strongest features."""
-    mixture, about = model.mixture, model.about
-    k, n = mixture.n_components_, about["n_rows"]
-    no, yes = mixture.classes_.tolist()
-    what, labels = f"{model.label} = {yes}", f"{no} or {yes}"
-    if model.recipe.winner is not None:
-        what, labels = "a win of the left", " or ".join(model.recipe.winner)
-    yield (
-        f"{k} hidden classifier{'s' if k > 1 else ''} behind {model.label!r} ({labels}) in "
-        f"{n:,} rows of {about['source']}."
-    )
-    for note in about["notes"]:
-        yield f"Note: {note}"
-    if k > 1:
-        groups = f", judging each {model.group} as a whole" if model.group else " from one label"
-        yield (
-            f"If the model holds, who made a label can be named rightly for "
-            f"{mixture.expected_accuracy_:.0%} of the rows{groups}."
-        )
-    yield in_options(mixture.status_)
-    lines = table(mixture, 0.95)
-    scale = dict(zip(model.recipe.names, mixture.feature_scale_, strict=True))
-    interval = "" if np.isnan(mixture.coef_standard_error_).all() else " (95 % interval)"
-    for c, name in enumerate(letters(k)):
-        own = [line for line in lines if line.component == c]
-        features = [line for line in own if line.term not in (WEIGHT, INTERCEPT)]
-        features.sort(key=lambda line: -abs(line.estimate) * scale[line.term])
-        more = f"; the {most} strongest of {len(features)}" if len(features) > most else ""
-        yield ""
-        unit = "rows" if model.group is None else "groups"
-        yield f"Classifier {name} makes the labels of {own[0].estimate:.0%} of the {unit}."
-        yield f"  {SCALES[mixture.response]} of {what}, per unit of a feature{interval}{more}:"
-        width = max(len(line.term) for line in features[:most])
-        for line in features[:most]:
-            yield f"    {line.term:<{width}}  {_effect(line, model)}"
-
-
-def in_options(status: str) -> str:
-    """Let a status speak of options of the command line instead of parameters."""
-    for parameter, option in OPTIONS.items():
-        status = status.replace(parameter, option)
-    return status
-
-
-def _effect(line: Line, model: FittedTable) -> str:
-    against = model.recipe.references.get(line.term)
-    compared = f", against {against}" if against is not None else ""
-    if np.isnan(line.lower):
-        return f"{line.estimate:+.4g}{compared}"
-    return f"{line.estimate:+.4g} ({line.lower:.4g} to {line.upper:.4g}){compared}"

@@ -217,7 +217,7 @@ def fit(
 
 def say_model(model: Any, quiet: bool) -> None:
     """Print what was found."""
-    from spectralmirror.fitted import told_model
+    from spectralmirror.cli.words import told_model
 
     for line in told_model(model):
         say(quiet, line)
