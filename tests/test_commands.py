@@ -188,7 +188,7 @@ def test_clusters_are_posteriors_of_rows_and_of_groups(people, fitted, tmp_path)
     who = pl.read_parquet(tmp_path / "who.parquet")
     alone = model.mixture.component_proba(X, y)
     together = model.mixture.component_proba(X, y, groups=groups.to_numpy())
-    np.testing.assert_allclose(who[["probability_A", "probability_B"]], alone, rtol=1e-9)
+    np.testing.assert_allclose(who[["row_probability_A", "row_probability_B"]], alone, rtol=1e-9)
     np.testing.assert_allclose(
         who[["group_probability_A", "group_probability_B"]], together, rtol=1e-7, atol=1e-12
     )
@@ -226,7 +226,7 @@ def test_comparisons(tmp_path):
     np.testing.assert_allclose(model.mixture.coef_, plain.coef_, rtol=1e-7)
     run("predict", tmp_path / "m.skops", tmp_path / "pairs.csv", "-o", tmp_path / "p.parquet")
     table = pl.read_parquet(tmp_path / "p.parquet")
-    np.testing.assert_allclose(table["probability_True"], plain.predict_proba(X)[:, 1], rtol=1e-6)
+    np.testing.assert_allclose(table["probability_a"], plain.predict_proba(X)[:, 1], rtol=1e-6)
 
 
 def test_winners_are_judged_over_all_files(tmp_path):
@@ -312,7 +312,7 @@ BAD = [
     (["predict", "model.skops", "ratings.csv", "-o", "p.xlsx"], "must end in .parquet"),
     (["predict", "model.skops", "ratings.csv", "--keep", "id"], "has no column 'id'"),
     (["predict", "model.skops", "ratings.csv", "--history", "no.csv"], "There is no file"),
-    (["cluster", "model.skops", "one.csv", "--keep", "classifier"], "cannot be kept"),
+    (["cluster", "model.skops", "one.csv", "--keep", "row_classifier"], "cannot be kept"),
     (["cluster", "model.skops", "other.csv"], "holds 'maybe', but the labels that were fitted"),
     (["inspect", "cut.skops"], "or was cut off or damaged"),
     (["inspect", "notes.txt"], "is no model of spectralmirror"),
@@ -655,12 +655,16 @@ def test_reports_on_other_rows_say_how_many_were_fitted(people, fitted, tmp_path
                "-o", tmp_path / "r.html").stdout  # fmt: skip
     assert json.loads(told)["rows"]["fitted"] == 2_000
     assert json.loads(told)["rows"]["looked_at"] == 300
+    page = (tmp_path / "r.html").read_text()
+    for words in ("label_names", "looked at"):
+        assert words not in page
+    assert f"300\u00a0rows of {tmp_path / 'some.csv'}" in page
 
 
 ODD = {
     "twice": (["a.csv", "--label", "y", "--group", "y"], "cannot be both the label and the group"),
     "late": (["late.csv", "--label", "y"], "column 'x': "),
-    "bytes": (["bytes.parquet", "--label", "y"], "'t' (bytes, or text that is not UTF-8)"),
+    "bytes": (["bytes.parquet", "--label", "y"], "'t' (bytes, or text that is not UTF-8"),
     "empty": (["empty.parquet", "--label", "y"], "missing in some of 4 rows: 'c' 1"),
     "nested": (["nested.parquet", "--label", "y", "--group", "g"], "label or group is one value"),
     "types": (["a.csv", "b.csv", "--label", "y"], "holds string in b.csv, but int64 in a.csv"),
@@ -816,3 +820,35 @@ def test_reports_of_comparisons_speak_of_sides(tmp_path):
     assert "left wins" in text
     assert "features are those of the left (left_...) less those of the right" in text
     assert "‘True’" not in text
+
+
+def test_fit_tells_of_few_rows_and_of_numbers_almost_as_good(people, tmp_path):
+    people[0][:60].write_csv(tmp_path / "few.csv")
+    fit = ("--label", "liked", "--drop", "person", "-o", tmp_path / "m.skops")
+    assert (
+        "60 rows are few for 13 parameters"
+        in run("fit", tmp_path / "few.csv", *fit, "-k", 2).stdout
+    )
+    run("simulate", "-o", tmp_path / "s.parquet", "-n", 1_500, "-d", 3, "-k", 2, "--norm", 2)
+    fit = ("--label", "label", "-o", tmp_path / "m.skops", "--json")
+    told = json.loads(run("fit", tmp_path / "s.parquet", *fit).stdout)
+    path = sorted(told["bic_path"].values())
+    printed = run("fit", tmp_path / "s.parquet", *fit[:-1]).stdout
+    assert ("almost as good" in printed) == (path[1] - path[0] < 10)
+
+
+REFUSED = {
+    "?": ("numbers, but also '?'", lambda i: "?" if i == 3 else str(i)),
+    "comma": ("numbers with a decimal comma, such as '0,5'", lambda i: f"{i},5"),
+    "words": ("(such as 'word 0')", lambda i: f"word {i}"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_text_that_is_no_category_is_told_for_what_it_is(tmp_path, kind):
+    sentence, value = REFUSED[kind]
+    frame = pl.DataFrame({"x": [value(i) for i in range(60)], "y": [0, 1] * 30})
+    frame.write_csv(tmp_path / "d.tsv", separator="\t")
+    assert sentence in run("fit", tmp_path / "d.tsv", "--label", "y", code=2).output
+    done = run("fit", tmp_path / "d.tsv", "--label", "y", "--features", "x", code=2)
+    assert "take what is refused out of --features" in done.output

@@ -259,6 +259,13 @@ def calm(grouped):
     return data
 
 
+def test_another_number_of_classifiers_that_is_almost_as_good_is_told(calm):
+    bic, calm = calm["model"]["bic"], change(calm, "model/asked", "auto")
+    for more, told in ((6.0, ["close_k"]), (11.0, [])):
+        path = [[1, bic + 500], [2, bic], [3, bic + more]]
+        assert kinds(change(calm, "model/bic_path", path)) == told
+
+
 @pytest.mark.parametrize(
     ("kind", "path", "bad", "good"),
     [
@@ -272,7 +279,8 @@ def calm(grouped):
         ("dropped", "model/asked", 3, "auto"),
         ("tiny_weight", "classifiers/1/weight", 0.049, 0.05),
         ("guessing", "assignments/groups/mean", 0.62, 0.75),
-        ("non_gaussian", "features/gaussian", [True, True, True, False], [True] * 4),
+        ("non_gaussian", "features/gaussian", [False, True, True, True], [True, True, True, False]),
+        ("disguised", "held_out/fresh/mixture/auc", 0.9999, 0.99),
     ],
 )
 def test_each_warning_appears_exactly_when_it_should(calm, kind, path, bad, good):
@@ -613,11 +621,13 @@ def test_bad_input_is_refused_in_a_sentence(grouped):
     with pytest.raises(NotFittedError):
         collect(LinearClassifierMixture(), X, y)
     with pytest.raises(ValueError, match="X has 900 rows but y has 899"):
-        collect(mixture, X, y[1:])
+        collect(mixture, X, y[1:], groups)
+    with pytest.raises(ValueError, match="The mixture was fitted with groups"):
+        collect(mixture, X, y)
     with pytest.raises(ValueError, match="X has 900 rows but table has 10"):
-        collect(mixture, X, y, table=X[:10])
+        collect(mixture, X, y, groups, table=X[:10])
     with pytest.raises(ValueError, match="labels that were fitted"):
-        collect(mixture, X, np.where(y == "yes", "maybe", "no"))
+        collect(mixture, X, np.where(y == "yes", "maybe", "no"), groups)
     with pytest.raises(ValueError, match="one value for each of 900 rows"):
         collect(mixture, X, y, groups[1:])
 

@@ -49,13 +49,13 @@ def write_predictions(
     if weights is not None and not known_group:
         raise ValueError(f"--history needs the groups of the rows: column {model.group!r}.")
     kept = [*[str(model.group)] * known_group, *(name for name in keep if name != model.group)]
-    classes = [str(value) for value in model.mixture.classes_.tolist()]
+    classes = model.labels
     tally = _Tally(
         readers,
         output,
         kept,
-        ["prediction", *(f"probability_{name}" for name in classes)],
-        pa.array(model.mixture.classes_.tolist()).type,
+        ["prediction", *(f"probability_{name}" for name in classes.tolist())],
+        pa.array(classes.tolist()).type,
     )
     n_met = n_rows = 0
     with writing(output) as append:
@@ -64,7 +64,7 @@ def write_predictions(
         )
         for known in rows:
             P = _probabilities(model, known, weights)
-            labels = model.mixture.classes_[(P[:, 1] > P[:, 0]).astype(np.intp)]
+            labels = classes[(P[:, 1] > P[:, 0]).astype(np.intp)]
             append(tally.table(known, [labels, *P.T]))
             if weights is not None and known.groups is not None:
                 values, numbers = known.group_values(str(model.group))
@@ -108,7 +108,7 @@ def write_clusters(
     names = ["classifier", *(f"probability_{name}" for name in called)]
     of_groups: dict[Any, tuple[Matrix, int]] = {}
     if grouped:
-        names += ["group_classifier", *(f"group_probability_{name}" for name in called)]
+        names = [f"{what}_{name}" for what in ("group", "row") for name in names]
         of_groups = model.group_weights(readers, missing, listen)
     kept = [*[str(model.group)] * grouped, *(name for name in keep if name != model.group)]
     tally = _Tally(readers, output, kept, names)
@@ -123,8 +123,8 @@ def write_clusters(
             if grouped and known.groups is not None:
                 groups, numbers = known.group_values(str(model.group))
                 G = np.array([of_groups[value][0] for value in groups]).reshape(-1, k)[numbers]
-                values += [called[G.argmax(axis=1)], *G.T]
-            append(tally.table(known, values, counted="group_classifier" if grouped else None))
+                values = [called[G.argmax(axis=1)], *G.T, *values]
+            append(tally.table(known, values))
         return tally.told()
 
 
@@ -179,9 +179,9 @@ class _Tally:
         self.n_rows = self.n_missing = self.n_filled = 0
         self.counts: Counter[str] = Counter()
 
-    def table(self, known: Known, values: list[NDArray[Any]], counted: str | None = None) -> Any:
+    def table(self, known: Known, values: list[NDArray[Any]]) -> Any:
         """Return the answers of some rows; none for rows in which something is missing."""
-        counted = self.names[0] if counted is None else counted
+        counted = self.names[0]
         columns = {name: known.table.column(name).cast(kind) for name, kind in self.keep.items()}
         kinds = [self.first, *[None] * (len(values) - 1)]
         for name, value, kind in zip(self.names, values, kinds, strict=True):
@@ -190,7 +190,9 @@ class _Tally:
         self.n_rows += len(known.there)
         self.n_missing += int((~known.there).sum())
         answers = column_values(columns[counted].drop_null())
-        word = "" if counted == "prediction" else "classifier "
+        word = {"prediction": "", "group_classifier": "by whole groups, classifier "}.get(
+            counted, "classifier "
+        )
         for value, count in zip(*np.unique(answers, return_counts=True), strict=True):
             self.counts[f"{word}{value}"] += int(count)
         return pa.table(columns)

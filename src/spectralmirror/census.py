@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,9 @@ from spectralmirror.tally import MOST_LEVELS, Counts, count_columns
 
 __all__ = ["Census", "Question", "agreed_types", "take_census", "told_missing"]
 
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
+DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?\s*")
+IDENTIFIER = re.compile(r"(^|[_ .-])(id|key|uuid|index)$", re.IGNORECASE)
 FILLING = (
     "Fill the gaps with --missing impute (by the mean, or the most frequent level; rows without "
     "label are left out). "
@@ -95,7 +99,7 @@ def take_census(
     n_rows, sides = counts.n_rows, question.pairs or ("",)
     if n_rows == 0:
         raise ValueError(f"{readers[0].name} has no rows.")
-    _refuse_text(counts)
+    _refuse_text(counts, question)
     _refuse_infinite(counts)
     terms, notes = _terms(counts, question)
     used = [*question.others, *(side + term.column for side in sides for term in terms)]
@@ -131,10 +135,10 @@ def _terms(counts: Counts, question: Question) -> tuple[list[Number | Category],
         if left_out:
             notes.append(left_out)
         elif tally.kind == "number":
-            if tally.counts_up and tally.n > 2:
+            if tally.n > 2 and (tally.counts_up or IDENTIFIER.search(name)):
+                what = "counts up from row to row" if tally.counts_up else "is called like a key"
                 notes.append(
-                    f"Column {name!r} counts up from row to row: leave it out with --drop if it is "
-                    "an identifier or a date."
+                    f"Column {name!r} {what}: leave it out with --drop if it is an identifier."
                 )
             terms.append(Number(name, float(tally.mean)))
         else:
@@ -209,7 +213,7 @@ def _candidates(types: Mapping[str, Any], question: Question) -> dict[str, str]:
         told = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
         raise ValueError(
             f"{_columns(refused)} cannot be used: {told}. Turn what matters about them into "
-            f"numbers, or leave them out: {_drop(refused)}."
+            f"numbers, or leave them out: {_out(refused, question)}."
         )
     if not kinds:
         raise ValueError("There is no column besides label and group, so there are no features.")
@@ -248,14 +252,24 @@ def told_missing(missing: Mapping[str, int], n_rows: int) -> str:
     return f"Values are missing in some of {n_rows:,} rows: {shown}{more}."
 
 
-def _refuse_text(counts: Counts) -> None:
+def _refuse_text(counts: Counts, question: Question) -> None:
     long = {n: tally for n, tally in counts.tallies.items() if len(tally.levels) > MOST_LEVELS}
     if long:
-        told = ", ".join(f"{n!r} (such as {next(iter(t.levels))[:40]!r})" for n, t in long.items())
+        told = ", ".join(f"{n!r} ({_such_as(list(t.levels))})" for n, t in long.items())
         raise ValueError(
             f"{_columns(long)} cannot be used: {told}. Text with more than {MOST_LEVELS} different "
-            f"values is no category. Leave it out: {_drop(long)}."
+            f"values is no category. Mend it, or leave it out: {_out(long, question)}."
         )
+
+
+def _such_as(values: list[str]) -> str:
+    """Say what text holds, and what keeps it from being numbers."""
+    words = [value for value in values if not NUMBER.fullmatch(value)]
+    if len(words) <= len(values) / 2 and words:
+        return f"numbers, but also {words[0][:40]!r}"
+    if all(DECIMAL_COMMA.fullmatch(value) for value in values):
+        return f"numbers with a decimal comma, such as {values[0]!r}"
+    return f"such as {values[0][:40]!r}"
 
 
 def _refuse_infinite(counts: Counts) -> None:
@@ -264,7 +278,7 @@ def _refuse_infinite(counts: Counts) -> None:
         told = ", ".join(f"{name!r} {count:,}" for name, count in bad.items())
         raise ValueError(
             f"Values are infinite in some of {counts.n_rows:,} rows: {told}. Mend them, or leave "
-            f"the column out: {_drop(bad)}."
+            f"the column out with --drop."
         )
 
 
@@ -307,5 +321,8 @@ def _columns(names: Mapping[str, Any]) -> str:
     return "This column" if len(names) == 1 else "These columns"
 
 
-def _drop(names: Mapping[str, Any]) -> str:
+def _out(names: Mapping[str, Any], question: Question) -> str:
+    """Say how to leave columns out."""
+    if question.features and question.pairs is None:
+        return "take what is refused out of --features"
     return " ".join(f"--drop {name}" for name in names)

@@ -61,6 +61,32 @@ class FittedTable:
         What was done about missing values.
     about : dict
         Where the rows came from, how many there were, and what the user was told.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from spectralmirror import LinearClassifierMixture
+    >>> from spectralmirror.census import Question
+    >>> from spectralmirror.fitted import fit_table
+    >>> from spectralmirror.readers import readers_of
+    >>> frame = pl.DataFrame(
+    ...     {
+    ...         "price": [3, 5, 2, 8, 6, 1, 9, 4],
+    ...         "colour": ["red", "red", "blue", "red", "blue", "blue", "red", "red"],
+    ...         "liked": ["yes", "no", "yes", "no", "no", "yes", "yes", "no"],
+    ...     }
+    ... )
+    >>> model = fit_table(
+    ...     readers_of(frame.to_arrow()),
+    ...     Question(label="liked"),
+    ...     LinearClassifierMixture(1, l2=1),
+    ...     source="a frame",
+    ... )  # or: model = spectralmirror.load("model.skops")
+    >>> model.recipe.names
+    ['price', 'colour=blue']
+    >>> X = model.recipe.encode(frame[:2].to_arrow())
+    >>> model.mixture.predict_proba(model.named(X)).shape
+    (2, 2)
     """
 
     mixture: LinearClassifierMixture
@@ -69,6 +95,13 @@ class FittedTable:
     group: str | None
     missing: str
     about: dict[str, Any]
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels that stand for -1 and +1; of comparisons what the winners are called."""
+        if self.recipe.winner is None:
+            return np.asarray(self.mixture.classes_)
+        return np.array(self.recipe.winner[::-1])
 
     def known(
         self,
@@ -204,7 +237,7 @@ class FittedTable:
         lines = table(mixture, 0.95)
         return {
             "label": self.label,
-            "classes": mixture.classes_.tolist(),
+            "classes": self.labels.tolist(),
             "group": self.group,
             "n_components": mixture.n_components_,
             "response": mixture.response,

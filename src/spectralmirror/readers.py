@@ -27,7 +27,7 @@ __all__ = ["Batch", "Reader", "count_rows", "open_reader", "paths_of", "readers_
 BUFFER = 1 << 16
 #: Bytes of text that are parsed at a time.
 CSV_BLOCK = 1 << 20
-KINDS = ".parquet, .arrow, .feather, .csv or .csv.gz"
+KINDS = ".parquet, .arrow, .feather, .csv, .csv.gz or .tsv"
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _is_shown(path: Path, folder: Path) -> bool:
 
 def _kind(path: Path) -> str | None:
     name = path.name.lower()
-    for suffix in (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv", ".csv.gz"):
+    for suffix in (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv", ".csv.gz", ".tsv"):
         if name.endswith(suffix):
             return suffix
     return None
@@ -98,7 +98,7 @@ def open_reader(path: Path) -> Reader:
         return ParquetReader(path)
     if kind in (".arrow", ".feather", ".ipc"):
         return ArrowReader(path)
-    if kind in (".csv", ".csv.gz"):
+    if kind in (".csv", ".csv.gz", ".tsv"):
         return CsvReader(path)
     hint = ", or one .npy file by itself" if path.suffix == ".npy" else ""
     raise ValueError(f"{path} is not of a kind that can be read: use {KINDS}{hint}.")

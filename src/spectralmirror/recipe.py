@@ -202,5 +202,5 @@ def kind_of(kind: Any, *, categorical: bool) -> str:
     if pa.types.is_temporal(kind):
         return "dates or times"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return "bytes, or text that is not UTF-8"
+        return "bytes, or text that is not UTF-8: save the file as UTF-8"
     return str(kind)

@@ -82,7 +82,11 @@ def predict(
         if history is not None and {r.name for r in readers} & {
             r.name for r in readers_of(history)
         }:
-            warn("--history holds rows that are predicted: they are, from their own labels.", quiet)
+            warn(
+                "Some files are in --history, too: their rows are predicted with the help of their "
+                "own labels, which looks better than it is.",
+                quiet,
+            )
         done = write_predictions(
             table,
             readers,
@@ -112,9 +116,10 @@ def cluster(
 ) -> None:
     """Say which hidden classifier made each label, for each row of FILE in its order.
 
-    Columns: `classifier`, the most likely one, and `probability_A`, `probability_B`, ... of each,
-    as the row alone tells; and with groups `group_classifier` and `group_probability_A`, ..., as
-    all rows of the group tell together, wherever they stand in the file.
+    Columns: `classifier`, the most likely one, and `probability_A`, `probability_B`, ... of each.
+    With groups they are `group_classifier`, `group_probability_A`, ..., as all rows of the group
+    tell together, wherever they stand in the file, and `row_classifier`, `row_probability_A`, ...,
+    as the row alone tells.
 
     For example:
 
@@ -135,6 +140,8 @@ def cluster(
             "listen": lambda n: listen("judging", n, total),
         }
         if by_group:
+            if keep:
+                fail("--keep copies columns of rows, and --by-group writes no rows: leave one out.")
             if table.group is None:
                 fail(f"{model} was fitted without --group, so there are no groups.")
             done = write_groups(table, readers, output, **options)

@@ -115,6 +115,7 @@ def write(
     listen("writing the report", 0, None)
     about = {
         "files": ", ".join(files),
+        "source": table.about["source"],
         "label": table.label,
         "group": table.group,
         "n_rows": table.about["n_rows"],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
+from spectralmirror.report.cautions import CLOSE, ROWS_A_PARAMETER
 
 if TYPE_CHECKING:
     from spectralmirror.fitted import FittedTable
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["told_model"]
 
 #: What parameters are called on the command line.
-OPTIONS = {"n_components='auto'": "-k auto", "n_init": "--starts", "max_iter": "--max-iter"}
+OPTIONS = {
+    "n_components='auto'": "-k auto",
+    "n_init": "--starts",
+    "max_iter": "--max-iter",
+    "l2": "--l2",
+}
 #: What profiles are, for each response.
 SCALES = {"logistic": "Log-odds", "probit": "Probits", "hard": "Direction"}
 
@@ -41,6 +47,7 @@ def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
             f"{mixture.expected_accuracy_:.0%} of the rows{groups}."
         )
     yield _in_options(mixture.status_)
+    yield from _warnings(mixture, n)
     lines = table(mixture, 0.95)
     scale = dict(zip(model.recipe.names, mixture.feature_scale_, strict=True))
     interval = "" if np.isnan(mixture.coef_standard_error_).all() else " (95 % interval)"
@@ -48,7 +55,8 @@ def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
         own = [line for line in lines if line.component == c]
         features = [line for line in own if line.term not in (WEIGHT, INTERCEPT)]
         features.sort(key=lambda line: -abs(line.estimate) * scale[line.term])
-        more = f"; the {most} strongest of {len(features)}" if len(features) > most else ""
+        more = ", strongest per standard deviation first"
+        more += f", {most} of {len(features)}" if len(features) > most else ""
         yield ""
         unit = "rows" if model.group is None else "groups"
         yield f"Classifier {name} makes the labels of {own[0].estimate:.0%} of the {unit}."
@@ -56,6 +64,21 @@ def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
         width = max(len(line.term) for line in features[:most])
         for line in features[:most]:
             yield f"    {line.term:<{width}}  {_effect(line, model)}"
+
+
+def _warnings(mixture: Any, n_rows: int) -> Iterator[str]:
+    """Yield what a report would warn of, as far as the fit alone tells."""
+    share = n_rows / mixture.n_parameters_
+    if share < ROWS_A_PARAMETER:
+        yield (
+            f"Warning: {n_rows:,} rows are few for {mixture.n_parameters_} parameters: effects "
+            "look larger and surer than they are."
+        )
+    best = min(mixture.bic_path_.values())
+    close = {k: bic - best for k, bic in mixture.bic_path_.items() if 0 < bic - best < CLOSE}
+    if close:
+        k = min(close, key=lambda other: close[other])
+        yield f"{k} would be almost as good (its BIC is {close[k]:.1f} more): compare -k {k}."
 
 
 def _in_options(status: str) -> str:

@@ -154,6 +154,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         Covariance of (u_1, b_1, ..., u_k, b_k); None where there are no standard errors.
     n_parameters_ : int
         Number of free parameters, which the criteria count.
+    grouped_ : bool
+        Whether rows were in groups that share their classifier.
     bic_path_ : dict
         The BIC of every number of components that was tried.
     feature_mean_, feature_scale_ : ndarray of shape (n_features,)
@@ -263,6 +265,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             self._set_attributes(found, report, features)
             self._set_errors(found, given, proper=features.proper)
         self.classes_, self.bic_path_ = classes, path
+        self.grouped_ = bool(rowset.is_grouped)
         count_scans(self, rowset)
         problems = self._problems(found, features, given)
         agreed = f"{self.n_agreed_} of {len(self.starts_)} starts reached the best maximum."

@@ -26,6 +26,10 @@ TINY_WEIGHT = 0.05
 USEFUL_MARGIN = 0.05
 #: Labels explained to this log-likelihood a row are separated.
 SEPARATED = 1e-4
+#: No classifier that people disagree about is as good as this: a feature must know the label.
+DISGUISED = 0.9995
+#: Differences of BIC below this mean little (Kass and Raftery 1995 call more "very strong").
+CLOSE = 10.0
 #: Names that are listed.
 MOST_NAMES = 5
 
@@ -37,6 +41,7 @@ def cautions(data: dict[str, Any]) -> list[dict[str, str]]:
         for kind, title, text, advice in (
             *_of_rows(data),
             *_of_fit(data),
+            *_of_labels(data),
             *_of_components(data),
             *_of_use(data),
             *_of_features(data),
@@ -105,6 +110,20 @@ def _of_fit(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         )
 
 
+def _of_labels(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    fresh = data["held_out"].get("fresh")
+    auc = None if fresh is None else fresh["mixture"]["auc"]
+    if auc is not None and auc > DISGUISED:
+        yield (
+            "disguised",
+            "Labels that are no riddle",
+            "Labels of rows that were held out are predicted almost without error. One of the "
+            "features may be the label in disguise, and the size of its effect is then set by the "
+            "penalty, whatever its interval says.",
+            "Look at the strongest feature: leave it out if it is known only with the label.",
+        )
+
+
 def _of_components(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     asked, k = data["model"]["asked"], data["model"]["k"]
     if isinstance(asked, int) and asked > k:
@@ -113,6 +132,16 @@ def _of_components(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
             "Fewer classifiers than asked for",
             f"{asked} classifiers were asked for, but {asked - k} of them were left without rows.",
             'The labels do not support so many: ask for fewer, or for "auto".',
+        )
+    path, best = data["model"]["bic_path"], data["model"]["bic"]
+    close = [(other, bic - best) for other, bic in path if other != k and bic - best < CLOSE]
+    if asked == "auto" and close:
+        other, more = min(close, key=lambda pair: pair[1])
+        yield (
+            "close_k",
+            "Another number of classifiers is almost as good",
+            f"The BIC of {other} is only {number(more, 2)} more, which means little.",
+            f"Fit {other}, too, and compare what they say, and how they predict.",
         )
     tiny = [c for c in data["classifiers"] if c["weight"] < TINY_WEIGHT]
     if tiny:
@@ -158,7 +187,9 @@ def _of_use(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
 
 def _of_features(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     features = data["features"]
-    odd = [n for n, fine in zip(features["names"], features["gaussian"], strict=True) if not fine]
+    # indicators of levels are what they are: there is nothing to do about them
+    told = zip(features["names"], features["gaussian"], features["binary"], strict=True)
+    odd = [name for name, fine, binary in told if not (fine or binary)]
     if odd:
         names = listing([quoted(shortened(name, LONGEST_LISTED)) for name in odd], MOST_NAMES)
         some = ("takes", "is", "has") if len(odd) == 1 else ("take", "are", "have")

@@ -20,22 +20,28 @@ RESPONSES = {
 def facts(data: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what was fitted and on what, as terms and what they are."""
     about = data["about"]
-    known = ("files", "label", "group", "n_rows", "notes", "references")
-    found = [("Files", str(about["files"]))] if about.get("files") else []
-    found += [*_rows(data), *_model(data)]
+    known = ("files", "source", "label", "label_names", "group", "n_rows", "notes", "references")
+    files, source = about.get("files"), about.get("source")
+    found = [("Fitted to", str(source or files))] if source or files else []
+    found += [*_rows(data, source is not None and files != source), *_model(data)]
     found += [(str(key), str(value)) for key, value in about.items() if key not in known]
     return found
 
 
-def _rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+def _rows(data: dict[str, Any], elsewhere: bool) -> list[tuple[str, str]]:
+    """Return rows, groups, labels and features; `elsewhere` where this page is of other files."""
     rows, labels, names = data["rows"], data["labels"], data["features"]["names"]
     text = f"{count(rows['fitted'], 'row')} fitted"
-    if rows["looked_at"] != rows["fitted"]:
+    if not elsewhere and rows["looked_at"] < rows["fitted"]:
         text += f"; this page looked at {rows['looked_at']:,} of them"
     found = [("Rows", text)]
+    if elsewhere or rows["looked_at"] > rows["fitted"]:
+        of = f" of {data['about']['files']}" if elsewhere else ""
+        found.append(("This page", f"{count(rows['looked_at'], 'row')}{of}"))
     if rows["n_groups"] is not None:
         column = f", by {quoted(rows['group_column'])}" if rows["group_column"] else ""
-        of = f"median {number(rows['median_group'])} rows each"
+        median = rows["median_group"]
+        of = f"median {number(median)} {'row' if median == 1 else 'rows'} each"
         found.append(("Groups", f"{count(rows['n_groups'], 'group')}{column}; {of}"))
     column = f"in {quoted(labels['column'])}: " if labels["column"] else ""
     positive = f"{quoted(labels['positive'])} counts as +1 ({percent(labels['share_positive'])})"

@@ -78,7 +78,10 @@ def features(given: Given) -> dict[str, Any]:
         "names": given.names,
         "mean": mixture.feature_mean_,
         "scale": mixture.feature_scale_,
-        "binary": [bool(np.isin(column, (0, 1)).all()) for column in X.T],
+        "binary": [
+            name in (given.about.get("references") or {}) or bool(np.isin(column, (0, 1)).all())
+            for name, column in zip(given.names, X.T, strict=True)
+        ],
         "gaussian": shaped & ~few,
         "coefficients": mixture.coef_,
         "errors": mixture.coef_standard_error_,

@@ -82,7 +82,8 @@ def _support(data: dict[str, Any]) -> str:
     text = f"{first} (log-loss {gain(fresh)})."
     if history is None:
         return text
-    too = ", too" if history["verdict"] == fresh["verdict"] else ""
+    also = ", too" if fresh["verdict"] == "better" else ", either"
+    too = also if history["verdict"] == fresh["verdict"] else ""
     later = f"Where half of a group's labels are known, it {words[history['verdict']]}{too}"
     return f"{text} {later} (log-loss {gain(history)})."
 

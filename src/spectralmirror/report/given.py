@@ -85,6 +85,8 @@ def given(
         kind = type(mixture).__name__
         raise TypeError(f"A report is about a fitted LinearClassifierMixture, got {kind}.")
     check_is_fitted(mixture, "coef_")
+    if groups is None and getattr(mixture, "grouped_", False):
+        raise ValueError("The mixture was fitted with groups: pass those of these rows, groups=.")
     matrix = validate_data(mixture, X, accept_sparse="csr", dtype=FLOATS, reset=False)
     if hasattr(matrix, "toarray"):
         matrix = matrix.toarray()
