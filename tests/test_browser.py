@@ -34,12 +34,12 @@ def pages(tmp_path_factory):
     t = np.where(groups % 3 == 0, X @ [2, 0, 0, 1, -1], X @ [-2, 1, -1, 0, 0])
     y = np.where(rng.uniform(size=600) < expit(t), "a label that is rather long <b>", "no")
     folder, found = tmp_path_factory.mktemp("pages"), {}
-    for k in (1, 2):
+    for k, given in ((1, None), (2, groups)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            mixture = LinearClassifierMixture(k, random_state=0).fit(X, y, groups=groups)
+            mixture = LinearClassifierMixture(k, random_state=0).fit(X, y, groups=given)
         path = folder / f"{k}.html"
-        write_report(mixture, X, y, path, groups if k == 2 else None)
+        write_report(mixture, X, y, path, given)
         found[k] = path.as_uri()
     return found
 
