@@ -81,11 +81,17 @@ def _support(data: dict[str, Any]) -> str:
     first = f"On rows that were held out, the mixture {words[fresh['verdict']]}"
     text = f"{first} (log-loss {gain(fresh)})."
     if history is None:
-        return text
+        return f"{text} {_right(fresh)}"
     also = ", too" if fresh["verdict"] == "better" else ", either"
     too = also if history["verdict"] == fresh["verdict"] else ""
     later = f"Where half of a group's labels are known, it {words[history['verdict']]}{too}"
-    return f"{text} {later} (log-loss {gain(history)})."
+    return f"{text} {later} (log-loss {gain(history)}). {_right(history)}"
+
+
+def _right(comparison: dict[str, Any]) -> str:
+    """Return how many labels both predict rightly, which everybody understands."""
+    ours, single = (percent(comparison[name]["accuracy"]) for name in ("mixture", "single"))
+    return f"It predicts {ours} of these labels rightly, a single classifier {single}."
 
 
 def gain(comparison: dict[str, Any]) -> str:
