@@ -2,11 +2,15 @@
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make reproduce` the paper's figures and
 # claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
+# `make wheel` installs what we would publish into an empty environment and uses it there,
+# `make oldest` runs the core tests with the oldest dependencies that pyproject.toml allows.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+NOT_CORE := browser docs examples experiments spark
+INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
+PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: demo test lint docs bench accuracy reach scale reproduce clean
+.PHONY: demo test lint docs bench accuracy reach scale reproduce wheel oldest clean
 
 demo: .venv/.demo
 	$(BIN)/spectralmirror demo --output output/demo
@@ -39,6 +43,21 @@ scale: .venv/.dev
 reproduce: .venv/.dev
 	$(BIN)/spectralmirror reproduce all $(QUICK) --output output/reproduction
 
+# Warnings are errors, and the types are those that a user's own type checker sees.
+wheel: .venv/.dev
+	rm -rf output/wheel
+	$(BIN)/hatchling build -d output/wheel
+	$(PYTHON) -m venv output/wheel/venv
+	output/wheel/venv/bin/python $(INSTALL) output/wheel/*.whl 'mypy==2.4.*'
+	cd output/wheel && venv/bin/mypy --strict ../../tests/user.py
+	cd output/wheel && venv/bin/python -W error ../../tests/user.py
+	cd output/wheel && venv/bin/python -W error -m spectralmirror demo --output demo --quiet
+
+# What others warn of is not our fault here, and sites, browsers and Spark are left out.
+oldest: output/oldest/.installed
+	output/oldest/venv/bin/python -m pytest --numprocesses 2 --dist loadfile \
+	  -o filterwarnings=default --disable-warnings $(foreach name,$(NOT_CORE),--ignore tests/test_$(name).py)
+
 clean:
 	rm -rf .venv output
 
@@ -55,6 +74,15 @@ clean:
 .venv/.demo: .venv/.python pyproject.toml
 	@echo "Installing spectralmirror into .venv"
 	@$(PIP) --editable .
+	@touch $@
+
+output/oldest/.installed: pyproject.toml tools/oldest.py
+	@echo "Installing the oldest dependencies into output/oldest"
+	@$(PYTHON) -m venv --clear output/oldest/venv
+	@$(PYTHON) tools/oldest.py dask > output/oldest/requirements.txt
+	@output/oldest/venv/bin/python $(INSTALL) --requirement output/oldest/requirements.txt \
+	  hatchling hypothesis 'pandas<3' pytest pytest-xdist statsmodels
+	@output/oldest/venv/bin/python $(INSTALL) --no-deps --editable .
 	@touch $@
 
 .venv/.dev: .venv/.python pyproject.toml

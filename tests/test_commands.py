@@ -153,7 +153,7 @@ def test_predictions_are_those_of_the_model(people, fitted, tmp_path):
             "probability_yes",
         ]
         np.testing.assert_allclose(table["probability_yes"].to_numpy(), P[:, 1], rtol=1e-12)
-        assert (table["prediction"] == np.where(P[:, 1] > 0.5, "yes", "no")).all()
+        assert table["prediction"].to_list() == np.where(P[:, 1] > 0.5, "yes", "no").tolist()
         assert table["person"].to_list() == people[0]["person"].to_list()
 
 
@@ -192,7 +192,7 @@ def test_clusters_are_posteriors_of_rows_and_of_groups(people, fitted, tmp_path)
     np.testing.assert_allclose(
         who[["group_probability_A", "group_probability_B"]], together, rtol=1e-7, atol=1e-12
     )
-    assert (who["group_classifier"] == np.array(["A", "B"])[together.argmax(axis=1)]).all()
+    assert who["group_classifier"].to_list() == ["AB"[j] for j in together.argmax(axis=1)]
     told = json.loads(
         run("cluster", fitted / "model.skops", fitted / "ratings.csv", "--by-group", "--json",
             "-o", tmp_path / "people.csv").stdout

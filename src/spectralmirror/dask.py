@@ -287,7 +287,7 @@ def _together(*parts: Keyed) -> Keyed:
     return Keyed.joined(list(parts))
 
 
-@sizeof.register(Keyed)
+@sizeof.register(Keyed)  # type: ignore[untyped-decorator]  # Dask has no types
 def _size(keyed: Keyed) -> int:
     """Let Dask know how much memory rows take."""
     rows = keyed.rows

@@ -7,13 +7,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.arrays import Vector
 from spectralmirror.blocks import Rows
 from spectralmirror.engines import reduce, small_matrices
-from spectralmirror.inputs import count_scans
+from spectralmirror.inputs import checks_parameters, count_scans
 from spectralmirror.kernels import far_origin
 from spectralmirror.moments import LabelledMoments, SignedMoments
 from spectralmirror.spectrum import dense_spectrum
@@ -79,7 +78,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self.n_components = n_components
         self.target = target
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the subspace.
 

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.rowset import Rowset
 from spectralmirror.validation import check_group_keys, check_rows
 
-__all__ = ["count_scans", "is_dask", "on_parts", "rowset_of"]
+__all__ = ["checks_parameters", "count_scans", "is_dask", "on_parts", "rowset_of"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def checks_parameters(fit: Method) -> Method:
+    """Check the constraints of parameters before fit, as scikit-learn does, and keep fit's type."""
+    return cast(Method, _fit_context(prefer_skip_nested_validation=False)(fit))
 
 
 def is_dask(value: Any) -> bool:
@@ -65,14 +73,14 @@ def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> N
 
 def on_parts(
     width: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda _: np.float64
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Method], Method]:
     """Let a method that takes rows take dask collections too, lazily, a partition at a time.
 
     `width` is the number of columns that it returns (None for a value a row), and `dtype` their
     type, as functions of the estimator.
     """
 
-    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(method: Method) -> Method:
         @wraps(method)
         def wrapper(self: Any, X: Any, *columns: Any, **options: Any) -> Any:
             if hasattr(X, "rowset"):
@@ -99,7 +107,7 @@ def on_parts(
             bound = partial(method, self, **others)
             return lazily(bound, X, *labels, width=width(self), dtype=dtype(self))
 
-        return wrapper
+        return cast(Method, wrapper)
 
     return decorate
 

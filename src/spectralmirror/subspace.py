@@ -7,14 +7,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.algorithm1 import algorithm1
 from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import small_matrices
-from spectralmirror.inputs import count_scans
+from spectralmirror.inputs import checks_parameters, count_scans
 from spectralmirror.moments import FeatureMoments
 from spectralmirror.problem import KnownFeatures, Request
 from spectralmirror.stacked import stacked_mirror
@@ -194,7 +193,7 @@ class SpectralMirror(SubspaceTransformer):
         self.elliptical = elliptical
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Find the subspace.
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_even_slices
 from sklearn.utils._param_validation import Interval
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.baselines.tensors import SymmetricIndex, power_decomposition
+from spectralmirror.inputs import checks_parameters
 
 __all__ = ["NoDecompositionError", "SpectralExperts"]
 
@@ -126,7 +127,7 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: Any, y: Any) -> Self:
         """Find the regressions.
 

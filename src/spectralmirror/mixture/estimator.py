@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.engines import one_blas_thread
-from spectralmirror.inputs import count_scans, rowset_of
+from spectralmirror.inputs import checks_parameters, count_scans, rowset_of
 from spectralmirror.kernels import far_origin
 from spectralmirror.mixture.ascent import climb
 from spectralmirror.mixture.coordinates import Coordinates
@@ -228,7 +228,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Find the classifiers.
 
