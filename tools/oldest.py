@@ -13,9 +13,7 @@ def oldest(requirement: str) -> str:
     """Return a requirement that only the lower bound meets: numpy>=2.0 becomes numpy==2.0."""
     match = re.fullmatch(r"(?P<name>[\w.-]+(\[[\w,]+\])?)>=(?P<version>[\d.]+)", requirement)
     if match is None:
-        raise SystemExit(
-            f"pyproject.toml: {requirement!r} is not of the form name>=1.2"
-        )
+        raise SystemExit(f"pyproject.toml: {requirement!r} is not of the form name>=1.2")
     return f"{match['name']}=={match['version']}"
 
 
