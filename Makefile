@@ -2,6 +2,7 @@
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make reproduce` the paper's figures and
 # claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
+# `make properties` tries the properties on many new examples,
 # `make wheel` installs what we would publish into an empty environment and uses it there,
 # `make oldest` runs the core tests with the oldest dependencies that pyproject.toml allows.
 PYTHON ?= python3
@@ -10,7 +11,7 @@ NOT_CORE := browser docs examples experiments spark
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: demo test lint docs bench accuracy reach scale reproduce wheel oldest clean
+.PHONY: demo test lint docs bench accuracy reach scale reproduce properties wheel oldest clean
 
 demo: .venv/.demo
 	$(BIN)/spectralmirror demo --output output/demo
@@ -42,6 +43,9 @@ scale: .venv/.dev
 
 reproduce: .venv/.dev
 	$(BIN)/spectralmirror reproduce all $(QUICK) --output output/reproduction
+
+properties: .venv/.dev
+	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile wide -m hypothesis tests
 
 # Warnings are errors, and the types are those that a user's own type checker sees.
 wheel: .venv/.dev
