@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from spectralmirror.arrays import Matrix
-from spectralmirror.fitted import FittedTable, Known
+from spectralmirror.fitted import NO_ROWS, FittedTable, Known
 from spectralmirror.mixture.summary import letters
 from spectralmirror.readers import Reader
 from spectralmirror.tables import as_column, column_values, is_number
@@ -140,7 +140,7 @@ def write_groups(
     check_kind(output)
     of_groups = model.group_weights(readers, missing, listen)
     if not of_groups:
-        raise ValueError("No row is left that has everything.")
+        raise ValueError(NO_ROWS)
     G = np.array([line for line, _ in of_groups.values()])
     called = np.array(letters(G.shape[1]))
     named = called[G.argmax(axis=1)]
@@ -200,7 +200,7 @@ class _Tally:
     def told(self) -> dict[str, Any]:
         """Return what was written."""
         if self.n_missing == self.n_rows:
-            raise ValueError("No row has everything that the model needs.")
+            raise ValueError(NO_ROWS)
         return {
             "output": str(self.output),
             "n_rows": self.n_rows,

@@ -99,6 +99,7 @@ def take_census(
     n_rows, sides = counts.n_rows, question.pairs or ("",)
     if n_rows == 0:
         raise ValueError(f"{readers[0].name} has no rows.")
+    _refuse_absent(counts, question)
     _refuse_text(counts, question)
     _refuse_infinite(counts)
     terms, notes = _terms(counts, question)
@@ -144,7 +145,7 @@ def _terms(counts: Counts, question: Question) -> tuple[list[Number | Category],
         else:
             terms.append(Category(name, tuple(level for level, _ in tally.levels.most_common())))
     if not terms:
-        raise ValueError("No column is left that can be a feature.")
+        raise ValueError(" ".join(["No column is left that can be a feature.", *notes[:3]]))
     return terms, notes
 
 
@@ -181,6 +182,9 @@ def _types(readers: Sequence[Reader], question: Question) -> dict[str, Any]:
     for name in question.others:
         if pa.types.is_nested(types[name]):
             raise ValueError(f"Column {name!r} holds {types[name]}: a label or group is one value.")
+    what = kind_of(types[question.label], categorical=True)
+    if what.startswith("bytes"):
+        raise ValueError(f"Label {question.label!r} holds {what}.")
     return types
 
 
@@ -250,6 +254,12 @@ def told_missing(missing: Mapping[str, int], n_rows: int) -> str:
     shown = ", ".join(f"{name!r} {count:,}" for name, count in most[:12])
     more = f" and {len(most) - 12} more columns" if len(most) > 12 else ""
     return f"Values are missing in some of {n_rows:,} rows: {shown}{more}."
+
+
+def _refuse_absent(counts: Counts, question: Question) -> None:
+    for name, what in zip(question.others, ("label", "group"), strict=False):
+        if counts.missing[name] == counts.n_rows:
+            raise ValueError(f"The {what} {name!r} is missing in all {counts.n_rows:,} rows.")
 
 
 def _refuse_text(counts: Counts, question: Question) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from spectralmirror.fitted import FittedTable
+from spectralmirror.fitted import NO_ROWS, FittedTable
 from spectralmirror.readers import Reader
 from spectralmirror.sampling import group_keys, hashed
 
@@ -75,7 +75,7 @@ def draw_rows(
             pieces, limit = fewer, limit // 2
             n_kept = sum(len(piece[-1]) for piece in pieces)
     if n_kept == 0:
-        raise ValueError("No row has everything that the model needs.")
+        raise ValueError(NO_ROWS)
     X, y = (np.concatenate([piece[i] for piece in pieces]) for i in range(2))
     groups = np.concatenate([piece[2] for piece in pieces]) if grouped else None
     table = pa.concat_tables([piece[3] for piece in pieces], promote_options="default")

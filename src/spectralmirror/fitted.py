@@ -33,10 +33,11 @@ from spectralmirror.scanning import Scan
 from spectralmirror.tables import column_values, unique_values
 from spectralmirror.tally import check_present, n_missing, present
 
-__all__ = ["FittedTable", "Known", "fit_table"]
+__all__ = ["NO_ROWS", "FittedTable", "Known", "fit_table"]
 
 #: Features of so many bytes are fitted in memory; more are read from the files in every pass.
 IN_MEMORY = 1 << 28
+NO_ROWS = "There are no rows, or none that has everything that the model needs."
 
 
 def _silent(n_rows: int) -> None:

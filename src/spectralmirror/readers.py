@@ -27,6 +27,7 @@ __all__ = ["Batch", "Reader", "count_rows", "open_reader", "paths_of", "readers_
 BUFFER = 1 << 16
 #: Bytes of text that are parsed at a time.
 CSV_BLOCK = 1 << 20
+NO_PARQUET = "is no Parquet file that can be read"
 KINDS = ".parquet, .arrow, .feather, .csv, .csv.gz or .tsv"
 
 
@@ -127,9 +128,13 @@ def readers_of(source: Any) -> list[Reader]:
 
 def count_rows(readers: Sequence[Reader]) -> int | None:
     """Return how many rows there are, where files tell without being read: Parquet does."""
-    if not all(isinstance(reader, ParquetReader) for reader in readers):
-        return None
-    return int(sum(pq.read_metadata(reader.name).num_rows for reader in readers))
+    n_rows = 0
+    for reader in readers:
+        if not isinstance(reader, ParquetReader):
+            return None
+        with _told(reader.path, NO_PARQUET):
+            n_rows += pq.read_metadata(reader.path).num_rows
+    return n_rows
 
 
 def _types(schema: Any, name: str) -> Mapping[str, Any]:
@@ -183,7 +188,7 @@ class ParquetReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
-        with _told(self.path, "is no Parquet file that can be read"):
+        with _told(self.path, NO_PARQUET):
             schema = pq.read_schema(self.path)
         return _types(schema, self.name)
 
