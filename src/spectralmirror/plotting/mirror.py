@@ -182,7 +182,7 @@ def _spectrum_words(mirror: SpectralMirror) -> tuple[str, str]:
         dense = len(mirror.eigenvalues_) >= mirror.n_features_in_ - 1
         return "eigenvalue of Q", "median" if dense else "mean of Z"
     if mirror.bulk_ == 0:
-        return "eigenvalue of the cross moment (noise ends at 2)", "mean of noise"
+        return "eigenvalue of the cross moment (units of noise)", "mean of noise"
     return "eigenvalue of the stacked mirrors (units of noise)", "mean of noise"
 
 
