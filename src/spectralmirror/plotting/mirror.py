@@ -156,17 +156,14 @@ def draw_mirror(data: dict[str, Any], axes: Any) -> Any:
         ("Mirrored labels", labels * np.sign(across - at), {-1: "Z = −1", 1: "Z = +1"}),
     )
     for ax, (title, values, legend) in zip(axes, panels, strict=True):
+        how: dict[str, Any] = {"s": 6, "alpha": 0.6, "linewidths": 0}
+        # In the order of the rows: where many have the same features, all of one label would
+        # hide those of the other.
+        shown = values != 0
+        colours = [COLOURS[int(value)] for value in values[shown]]
+        ax.scatter(across[shown], along[shown], color=colours, **how)
         for sign in (-1, 1):
-            chosen = values == sign
-            ax.scatter(
-                across[chosen],
-                along[chosen],
-                s=6,
-                alpha=0.6,
-                color=COLOURS[sign],
-                linewidths=0,
-                label=legend[sign],
-            )
+            ax.scatter([], [], color=COLOURS[sign], label=legend[sign], **how)
         ax.axvline(at, color=MIRROR, linestyle="--", linewidth=1.2, label="mirror")
         ax.set(title=title, xlabel="along r (standard deviations)")
         ax.set_aspect("equal")
