@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.metrics import component_error
-from spectralmirror.plotting.style import COLOURS, COMPONENTS, MIRROR
+from spectralmirror.plotting.style import BULK, COLOURS, COMPONENTS, MIRROR, OUTLIER
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WEIGHTS = np.array([0.55, 0.45])
@@ -47,7 +47,7 @@ def draw_idea() -> None:
     r = (density * label) @ plane
     mirrored = label * np.sign(plane @ r)
 
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.3), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.7), layout="constrained")
     for ax, values, title in (
         (axes[0], label, "mean label"),
         (axes[1], mirrored, "mean mirrored label"),
@@ -69,20 +69,20 @@ def draw_idea() -> None:
         ax.text(*(1.62 * r / np.linalg.norm(r)), "r", ha="center", va="bottom", fontsize=12)
     along_mirror = np.array([-r[1], r[0]]) / np.linalg.norm(r)
     axes[1].plot(*np.outer(along_mirror, [-4, 4]), color=MIRROR, linestyle="--", linewidth=1)
-    figure.colorbar(shown, ax=axes[1], shrink=0.8)
+    figure.colorbar(shown, ax=axes[1], shrink=0.8, label="no  ←  mean  →  yes")
 
     turn = np.radians(np.arange(0, 181))
     along = (plane @ np.array([np.cos(turn), np.sin(turn)])) ** 2 - 1
     for values, name, colour in (
-        (label, "labels", COLOURS[-1]),
-        (mirrored, "mirrored labels", "#5b4fa3"),
+        (label, "labels", BULK),
+        (mirrored, "mirrored labels", OUTLIER),
     ):
         axes[2].plot(np.degrees(turn), (density * values) @ along, color=colour, label=name)
     axes[2].axvline(np.degrees(np.arctan2(r[1], r[0])), color=MIRROR, linestyle=":", label="r")
     axes[2].set(xlabel="direction v, degrees", title="mean of label · (⟨v, x⟩² − 1)")
     axes[2].set_xticks(range(0, 181, 45))
-    axes[2].legend(frameon=False)
-    figure.savefig(IMAGES / "idea.png", dpi=80)
+    axes[2].legend(frameon=False, loc="upper right")
+    figure.savefig(IMAGES / "idea.png", dpi=110)
 
 
 def arrow(ax: Any, tip: np.ndarray, colour: str) -> None:
@@ -101,7 +101,7 @@ def draw_evidence() -> None:
     ax.text(30, 0.595, "always naming the more frequent one", ha="right", va="top", fontsize=9)
     ax.set(xlabel="labels of one person", ylabel="share named rightly", ylim=(0.5, 1.01))
     ax.legend(frameon=False, loc="center right")
-    figure.savefig(IMAGES / "evidence.png", dpi=80)
+    figure.savefig(IMAGES / "evidence.png", dpi=110)
 
 
 def share_named(size: int, norm: float) -> float:

@@ -69,11 +69,11 @@ def main() -> None:
     error = component_error(new.components, together)
     print(f"  the same, 20 labels together {1 - error:.1%}")
 
-    figure, axes = plt.subplots(1, 3, figsize=(14, 5), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(12.4, 4.45), layout="constrained")
     plot_mirror(mirror, X, y, axes=axes[:2])
     plot_spectrum(mirror, ax=axes[2])
     PICTURE.parent.mkdir(exist_ok=True)
-    figure.savefig(PICTURE, dpi=100)
+    figure.savefig(PICTURE, dpi=120)
     print(f"\nPicture: {PICTURE}")
 
 

@@ -36,11 +36,11 @@ def main() -> None:
     counts = np.bincount(senator, minlength=101)
     ratio = np.bincount(senator, evidence[:, 0] - evidence[:, 1], 101) / np.maximum(counts, 1)
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5.8), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 6.6), layout="constrained")
     draw_calls(left, features, mixture)
     present = np.unique(senator)
     draw_senators(right, senators[present], ratio[present])
-    figure.savefig(PICTURE, dpi=80)
+    figure.savefig(PICTURE, dpi=110)
     print(f"Picture: {PICTURE}")
 
 
@@ -56,8 +56,8 @@ def draw_calls(ax: Any, features: np.ndarray, mixture: LinearClassifierMixture) 
         tip = foot + 0.3 * u / np.linalg.norm(u)
         arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2}
         ax.annotate("", tip, foot, arrowprops=arrow)
-        align = {"ha": "left", "va": "center"} if u[0] > 0 else {"ha": "center", "va": "bottom"}
-        ax.text(*(tip + 0.02), f"kind {number}\nsays yea", color=colour, **align)
+        align = {"ha": "left", "va": "center"} if u[0] > 0 else {"ha": "right", "va": "bottom"}
+        ax.text(*(tip + np.copysign(0.02, u)), f"kind {number}\nsays yea", color=colour, **align)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.set(xlabel="first feature of the roll call", ylabel="second feature")
     ax.set_title("366 roll calls, and two kinds of senators")
@@ -74,7 +74,7 @@ def draw_senators(ax: Any, senators: np.ndarray, ratio: np.ndarray) -> None:
             side = -1 if ratio[i] > 0 else 1
             name = senators["name"][i].title()
             align = "right" if side < 0 else "left"
-            ax.text(side * 0.04, place, name, fontsize=7.5, ha=align, va="center")
+            ax.text(side * 0.04, place, name, fontsize=8, ha=align, va="center")
     for colour, label in PARTIES.values():
         if label:
             ax.plot([], [], "o", color=colour, label=label)

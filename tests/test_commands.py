@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -416,6 +417,21 @@ def test_help_has_examples(command):
     told = run(command, "--help").stdout
     assert "For example:" in told
     assert f"spectralmirror {command}" in told.split("For example:")[1]
+
+
+@pytest.mark.parametrize("command", [None, *app.registered_commands])
+def test_help_reads_well_on_80_columns(command):
+    told = app.registered_callback.help if command is None else command.help
+    arguments = ["--help"] if command is None else [command.callback.__name__, "--help"]
+    shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1"}).stdout
+    lines = [line.rstrip() for line in shown.split("╭")[0].splitlines()]
+    examples = [line for line in told.splitlines() if line.startswith("  ")]
+    assert examples
+    assert {f" {line}" for line in examples} <= set(lines)  # indented, each on a line
+    text = [line for line in lines if line.startswith(" ") and not line.startswith("   ")]
+    for line, following in pairwise(text):
+        if following in lines[lines.index(line) + 1 : lines.index(line) + 2]:  # goes on
+            assert len(f"{line} {following.split()[0]}") > 79  # no line ends early
 
 
 def test_help_does_not_wait_for_imports():

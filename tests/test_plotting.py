@@ -7,6 +7,7 @@ import pytest
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgb
 from sklearn.exceptions import NotFittedError
 
 from spectralmirror import LinearClassifierMixture, SpectralMirror
@@ -18,6 +19,8 @@ from spectralmirror.plotting import (
     plot_spectrum,
     plot_starts,
 )
+from spectralmirror.plotting.mirror import draw_mirror, mirror_data
+from spectralmirror.plotting.style import COLOURS
 
 
 @pytest.fixture(autouse=True)
@@ -48,16 +51,29 @@ def test_mirrored_labels_are_flipped_left_of_the_mirror():
     mirror = SpectralMirror(2).fit(X, np.where(y > 0, "yes", "no"))
     before, after = plot_mirror(mirror, X, np.where(y > 0, "yes", "no"), max_points=4000)
 
-    def points(ax, i):
-        return {tuple(point) for point in np.asarray(ax.collections[i].get_offsets()).round(9)}
+    def points(ax, sign):
+        drawn = ax.collections[0]
+        chosen = (drawn.get_facecolors()[:, :3] == to_rgb(COLOURS[sign])).all(axis=1)
+        return {tuple(point) for point in np.asarray(drawn.get_offsets())[chosen].round(9)}
 
-    no, yes, minus, plus = points(before, 0), points(before, 1), points(after, 0), points(after, 1)
+    no, yes, minus, plus = (points(ax, sign) for ax in (before, after) for sign in (-1, 1))
     assert len(no) + len(yes) == len(minus) + len(plus) == 4000
     at = before.lines[0].get_xdata()[0]
     assert {p for p in plus if p[0] > at} == {p for p in yes if p[0] > at}
     assert {p for p in plus if p[0] < at} == {p for p in no if p[0] < at}
     legend = [text.get_text() for text in before.get_legend().get_texts()]
     assert legend[:2] == ["y = no", "y = yes"]
+
+
+def test_labels_of_the_same_features_do_not_hide_each_other():
+    corners = np.array([[-1.0, -1], [-1, 1], [1, -1], [1, 1]])
+    X, random = np.tile(corners, (100, 1)), np.random.default_rng(0)
+    y = np.where(random.uniform(size=400) < 0.5 + 0.3 * X[:, 0], 1, -1)
+    data = mirror_data(SpectralMirror(1).fit(X, y), X, y, 400)
+    _, axes = plt.subplots(1, 2)
+    drawn = draw_mirror(data, axes)[0].collections[0]
+    blue = (drawn.get_facecolors()[:, :3] == to_rgb(COLOURS[1])).all(axis=1)
+    assert blue.tolist() == (y > 0).tolist()  # in the order of the rows, not one after the other
 
 
 @pytest.mark.parametrize(

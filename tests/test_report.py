@@ -583,6 +583,30 @@ def test_a_spectrum_that_cannot_be_had_is_explained():
     assert data["spectrum"]["reason"] in Page(page).text
 
 
+def test_words_on_the_spectrum_name_the_figures_that_the_picture_shows(grouped):
+    data = grouped[-1]
+    weakest = data["spectrum"]["eigenvalues"]["eigenvalues"][1]
+    edge = weakest / data["spectrum"]["separation"]
+    words = " ".join(spectrum_words(data))
+    assert f"an eigenvalue of {number(weakest, 2)}." in words
+    assert f"below {number(edge, 2)} (in" in words
+    assert number(edge, 2) != number(weakest, 2)
+    assert ("is lost in the noise" in words) == (weakest < edge)
+    no_noise = change(data, "spectrum/separation", 0.0)
+    assert "Noise alone" not in " ".join(spectrum_words(no_noise))
+
+
+def test_truth_values_in_examples_are_called_as_levels_are(grouped):
+    mixture, X, y, groups, _ = grouped
+    red = pl.DataFrame({"colour": X["colour=red"] > 0.5})
+    data = collect(mixture, X, y, groups, table=red)
+    for c in data["classifiers"]:
+        column = c["examples"]["columns"].index("colour")
+        values = {row["values"][column] for row in c["examples"]["rows"]}
+        assert values <= {"true", "false"}
+        assert values
+
+
 def test_lost_signal_is_said_and_not_warned_of():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 6)), rng.uniform(size=300) < 0.5

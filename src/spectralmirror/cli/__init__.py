@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect as python
 import os
 import sys
+from collections.abc import Callable
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,8 +27,19 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def told_by(command: Callable[..., Any]) -> str:
+    """Return the help of a command: its docstring, for terminals of 80 columns.
+
+    Lines of text do not end where those of the code do, and examples are indented less.
+    """
+    paragraphs = (python.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(p[2:] if p[0] == " " else p.replace("\n", " ") for p in paragraphs)
+
+
 for command in (demo, fit, inspect, report, predict, cluster, simulate, reproduce):
-    app.command()(command)
+    app.command(help=told_by(command))(command)
 
 
 def main() -> None:
@@ -46,7 +59,6 @@ def main() -> None:
         sys.exit(1)
 
 
-@app.callback(invoke_without_command=True)
 def version(
     show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
@@ -66,3 +78,6 @@ def version(
     if show:
         console.print(f"spectralmirror {__version__}")
         raise typer.Exit()
+
+
+app.callback(invoke_without_command=True, help=told_by(version))(version)

@@ -160,9 +160,9 @@ def fit(
 
         spectralmirror fit ratings.csv --label liked --group session -o model.skops
 
-        spectralmirror fit "votes/*.parquet" --label yea --drop name --drop date -k 2
+        spectralmirror fit "votes/*.parquet" --label yea --drop name,date -k 2
 
-        spectralmirror fit choices.csv --pairs left_ right_ --winner choice --group person
+        spectralmirror fit choices.csv --pairs left_ right_ --winner choice -k 2
     """
     if pairs is None and winner is not None:
         fail("--winner belongs to --pairs LEFT RIGHT; use --label for a column of labels.")

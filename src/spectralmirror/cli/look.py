@@ -31,6 +31,8 @@ def inspect(
 ) -> None:
     """Show what a model holds: its classifiers, its columns, and which version wrote it.
 
+    Estimates are in the units of the features, with standard errors and 95 % intervals.
+
     For example:
 
         spectralmirror inspect model.skops

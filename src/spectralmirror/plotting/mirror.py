@@ -156,17 +156,14 @@ def draw_mirror(data: dict[str, Any], axes: Any) -> Any:
         ("Mirrored labels", labels * np.sign(across - at), {-1: "Z = −1", 1: "Z = +1"}),
     )
     for ax, (title, values, legend) in zip(axes, panels, strict=True):
+        how: dict[str, Any] = {"s": 6, "alpha": 0.6, "linewidths": 0}
+        # In the order of the rows: where many have the same features, all of one label would
+        # hide those of the other.
+        shown = values != 0
+        colours = [COLOURS[int(value)] for value in values[shown]]
+        ax.scatter(across[shown], along[shown], color=colours, **how)
         for sign in (-1, 1):
-            chosen = values == sign
-            ax.scatter(
-                across[chosen],
-                along[chosen],
-                s=6,
-                alpha=0.6,
-                color=COLOURS[sign],
-                linewidths=0,
-                label=legend[sign],
-            )
+            ax.scatter([], [], color=COLOURS[sign], label=legend[sign], **how)
         ax.axvline(at, color=MIRROR, linestyle="--", linewidth=1.2, label="mirror")
         ax.set(title=title, xlabel="along r (standard deviations)")
         ax.set_aspect("equal")
@@ -182,7 +179,7 @@ def _spectrum_words(mirror: SpectralMirror) -> tuple[str, str]:
         dense = len(mirror.eigenvalues_) >= mirror.n_features_in_ - 1
         return "eigenvalue of Q", "median" if dense else "mean of Z"
     if mirror.bulk_ == 0:
-        return "eigenvalue of the cross moment (noise ends at 2)", "mean of noise"
+        return "eigenvalue of the cross moment (units of noise)", "mean of noise"
     return "eigenvalue of the stacked mirrors (units of noise)", "mean of noise"
 
 

@@ -96,8 +96,14 @@ def _different(clearest: NDArray[np.intp], columns: list[tuple[str, Any]]) -> li
 def _row(given: Given, i: int, c: int, says: Any, columns: list[tuple[str, Any]]) -> dict[str, Any]:
     return {
         "row": i,
-        "values": [value_text(values[i]) for _, values in columns],
+        "values": [_shown(values[i]) for _, values in columns],
         "own": says[c],
         "others": [p for other, p in enumerate(says) if other != c],
         "label": given.label_text(given.y[i]),
     }
+
+
+def _shown(value: Any) -> str:
+    """Return a value of a row; truth values as the levels of features are called."""
+    text = value_text(value)
+    return text.lower() if isinstance(value, bool | np.bool_) else text

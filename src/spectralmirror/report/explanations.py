@@ -33,10 +33,9 @@ def spectrum_words(data: dict[str, Any]) -> list[str]:
     if spectrum["grouped"]:
         found = [
             "The spectrum looks for directions along which the labels of the same group agree, "
-            "without any likelihood or starts. Each classifier adds at most one, and noise ends "
-            "at an eigenvalue of 2."
+            "without any likelihood or starts. Each classifier adds at most one."
         ]
-    if k > 1 and separation is not None and kept:
+    if k > 1 and separation and kept:  # it is 0 where there is no noise to compare with
         verdict = (
             "so it stands out clearly"
             if separation > 1.5
@@ -44,9 +43,11 @@ def spectrum_words(data: dict[str, Any]) -> list[str]:
             if separation > 1
             else "so it is lost in the noise"
         )
+        weakest = spectrum["eigenvalues"]["eigenvalues"][kept - 1]
+        edge = number(weakest / separation, 2)
         found.append(
-            f"The weakest direction kept has {number(separation, 2)} times the largest eigenvalue "
-            f"that noise alone would give (in 95\u00a0% of cases), {verdict}."
+            f"The weakest direction kept has an eigenvalue of {number(weakest, 2)}. Noise alone "
+            f"would stay below {edge} (in 95\u00a0% of cases), {verdict}."
         )
     found += spectrum["weak"]
     if spectrum["weak"] and data["model"]["refined"]:
