@@ -69,8 +69,12 @@ class Columns:
         features = list(features)
         if not features:
             raise ValueError(f"{readers[0].name} has no column of numbers besides {others}.")
-        for name in (name for name in others if name in features):
-            raise ValueError(f"Column {name!r} cannot be a feature and something else too.")
+        for name in (name for name in others if [*others, *features].count(name) > 1):
+            raise ValueError(
+                f"Column {name!r} can be only one thing: label, groups, weight or feature."
+            )
+        for name in (name for name in features if features.count(name) > 1):
+            raise ValueError(f"Column {name!r} stands twice among the features: name it once.")
         for reader in readers:
             types = reader.types
             for name in [*others, *features]:

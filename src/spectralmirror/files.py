@@ -35,6 +35,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     Path
         A path of the same name elsewhere, so that writers see the same suffix.
     """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name the file to write.")
     made = [parent for parent in path.parents if not parent.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(mkdtemp(prefix=UNFINISHED, dir=path.parent))

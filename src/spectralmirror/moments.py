@@ -75,6 +75,8 @@ class FeatureMoments:
         return LabelledMoments.of(rows).features
 
     def __add__(self, other: FeatureMoments) -> FeatureMoments:
+        if not isinstance(other, FeatureMoments):
+            return NotImplemented
         if self.mean.shape != other.mean.shape:
             raise ValueError("Only moments of the same features can be added.")
         weight = self.weight + other.weight

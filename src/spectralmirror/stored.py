@@ -72,10 +72,7 @@ def save(model: Any, path: str | Path) -> None:
             f"A model that holds {', '.join(sorted(foreign))} cannot be stored: a parameter was "
             "set to something of another kind."
         )
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: name the file to write.")
-    with written_whole(path) as unfinished:
+    with written_whole(Path(path)) as unfinished:
         unfinished.write_bytes(packed)
 
 
@@ -107,6 +104,8 @@ def _content(path: str | Path) -> dict[str, Any]:
     import skops.io
 
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, and no model: name the file.")
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     packed = path.read_bytes()

@@ -253,6 +253,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         """
         rowset, classes = rowset_of(self, X, y, groups, sample_weight)
         given = _Given(rowset, X, y, groups, sample_weight)
+        if self.n_components != "auto" and self.n_components > rowset.n_present:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds the number of rows, {rowset.n_present}: "
+                "every classifier needs rows of its own, and many of them."
+            )
         # BLAS on several threads would not give the same last bits as on one
         with named_columns(self), one_blas_thread():
             if self.n_components == "auto":
