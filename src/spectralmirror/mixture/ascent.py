@@ -17,8 +17,9 @@ __all__ = ["Ascent", "Climber", "climb"]
 
 #: Pairs of steps and gradients that L-BFGS remembers.
 MEMORY = 20
-#: Curvatures below this share of the largest are taken for it.
-FLATTEST = 1e-4
+#: Curvatures below this share of the largest are taken for it, and below this one for each row:
+#: where all labels are explained nothing curves any more, and steps must not become infinite.
+FLATTEST, FLATTEST_ROW = 1e-4, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +111,9 @@ Scaling = Callable[[Vector, bool], Vector]
 
 
 def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
-    k, root = len(start), _inverse_root(coupling(likelihood, start))
-    logits = 1 / np.sqrt(np.maximum(likelihood.rowset.total_weight * start.weights, 1))
+    n = likelihood.rowset.total_weight
+    k, root = len(start), _inverse_root(coupling(likelihood, start), FLATTEST_ROW * n)
+    logits = 1 / np.sqrt(np.maximum(n * start.weights, 1))
 
     def scaled(vector: Vector, transposed: bool) -> Vector:
         profiles = (root.T if transposed else root) @ vector[:-k].reshape(k, -1)
@@ -133,8 +135,8 @@ def _by_inverse(inverse: Matrix) -> Scaling | None:
     return scaled
 
 
-def _inverse_root(J: Matrix) -> Matrix:
-    """R with R R' = |J|^-1, where |J| has the absolute eigenvalues of J."""
+def _inverse_root(J: Matrix, least: float) -> Matrix:
+    """R with R R' = |J|^-1, where |J| has the absolute eigenvalues of J, or the least one."""
     eigenvalues, vectors = eigh(J)
     size = np.abs(eigenvalues)
-    return np.asarray(vectors / np.sqrt(np.maximum(size, max(FLATTEST * size.max(), 1e-300))))
+    return np.asarray(vectors / np.sqrt(np.maximum(size, max(FLATTEST * size.max(), least))))

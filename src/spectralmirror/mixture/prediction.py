@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, xlogy
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import Rows
@@ -20,7 +20,7 @@ from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.report import Criteria
 from spectralmirror.mixture.summary import summarise
 from spectralmirror.responses import RESPONSES
-from spectralmirror.validation import FLOATS, check_groups
+from spectralmirror.validation import check_features, check_groups, check_labels
 
 __all__ = ["MixturePrediction"]
 
@@ -270,7 +270,7 @@ class MixturePrediction:
 
     def _scores(self, X: Any) -> Matrix:
         check_is_fitted(self, "coef_")
-        return self._t(validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False))
+        return self._t(check_features(X, self))
 
     def _t(self, X: Any) -> Matrix:
         """Return <u_l, x> + b_l, as f takes it: <u_l, x - o> where features are far from 0."""
@@ -310,7 +310,7 @@ class MixturePrediction:
     def _joint(self, X: Any, y: Any, groups: Any) -> tuple[Matrix, NDArray[np.int64] | None]:
         """Return log p_l + sum_i log f(y_i t_il) of each row or group, and the rows' groups."""
         t = self._scores(X)
-        y = column_or_1d(y)
+        y = column_or_1d(check_labels(y))
         if len(y) != len(t):
             raise ValueError(f"X has {len(t)} rows but y has {len(y)} labels.")
         unknown = ~np.isin(y, self.classes_)
