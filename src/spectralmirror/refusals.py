@@ -59,19 +59,19 @@ def explain_features(X: Any, error: Exception) -> None:
         ) from None
     if "Expected 2D" in text:
         raise ValueError(
-            "X must be a table of rows and columns (Expected 2D array), but has one dimension: "
-            "use X.reshape(-1, 1) for a single feature."
+            "X must be a table of rows and columns (Expected 2D array), but has one dimension. "
+            "Reshape your data: use X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row."
         ) from None
     if "fill value must be 0" in text:
         raise ValueError(
             "X has sparse columns whose fill value is not 0: pass X.sparse.to_dense()."
         ) from None
-    if sparse.issparse(X) or len(np.shape(X)) != 2:
+    if sparse.issparse(X) or len(_shape(X)) != 2:
         return
     _explain_names(X, text)
     if "argument must be" in text and not hasattr(X, "columns"):
         return  # not even text: scikit-learn's TypeError says so
-    for j in range(np.shape(X)[1]):
+    for j in range(_shape(X)[1]):
         column = _column(X, j)
         if getattr(getattr(column, "dtype", None), "kind", "O") in "fiub":
             continue
@@ -146,7 +146,11 @@ def _kinds(X: Any) -> list[Any]:
 
 def names_of(X: Any) -> list[Any]:
     """Return the names of the columns, or their numbers where they have none."""
-    return list(getattr(X, "column_names", getattr(X, "columns", range(np.shape(X)[1]))))
+    return list(getattr(X, "column_names", getattr(X, "columns", range(_shape(X)[1]))))
+
+
+def _shape(X: Any) -> tuple[int, ...]:
+    return tuple(X.shape) if hasattr(X, "shape") else np.asarray(X).shape
 
 
 def _column(X: Any, j: int) -> Any:

@@ -45,6 +45,7 @@ __all__ = [
     "check_rows",
     "check_weights",
     "named_columns",
+    "numbers",
     "signs",
     "unique_labels",
 ]
@@ -116,7 +117,11 @@ def check_labels(y: Any) -> Any:
     refuse_masked(y, "y")
     if hasattr(y, "isna") and np.any(y.isna()):
         explain_labels(y)
-    if not (hasattr(y, "__len__") or hasattr(y, "shape")) or np.shape(y) == ():
+    try:
+        single = np.asarray(y).ndim == 0
+    except ValueError:  # lists of different lengths
+        single = True
+    if single:
         raise ValueError(
             f"y must hold one label for each row of X (be a 1d array), got {shortened(y)}."
         )
@@ -181,7 +186,7 @@ def _validated(checked: Callable[..., Any], X: Any, *labels: Any) -> Any:
 def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
     """Return one finite weight of 0 or more a row, not all of them 0."""
     refuse_masked(sample_weight, "sample_weight")
-    weight = _numbers(sample_weight, "sample_weight must hold numbers, one for each row.")
+    weight = numbers(sample_weight, "sample_weight must hold numbers, one for each row.")
     if weight.ndim == 0:
         weight = np.full(n, weight)
     if weight.shape != (n,):
@@ -414,7 +419,7 @@ class _Bad:
 
 def check_mean(mean: ArrayLike, d: int) -> NDArray[np.float64]:
     """Return a known mean of the features."""
-    mu = _numbers(mean, "mean must hold numbers only, in rows of equal length.")
+    mu = numbers(mean, "mean must hold numbers only, in rows of equal length.")
     if mu.shape not in ((), (d,)) or not np.isfinite(mu).all():
         raise ValueError(
             f"mean must be a finite number or hold one for each of {d} features, "
@@ -425,7 +430,7 @@ def check_mean(mean: ArrayLike, d: int) -> NDArray[np.float64]:
 
 def check_covariance(covariance: ArrayLike, d: int) -> NDArray[np.float64]:
     """Return a known covariance: symmetric, of shape (d, d), with positive variances."""
-    sigma = _numbers(covariance, "covariance must hold numbers only, in rows of equal length.")
+    sigma = numbers(covariance, "covariance must hold numbers only, in rows of equal length.")
     if sigma.shape != (d, d):
         raise ValueError(f"covariance must have shape ({d}, {d}), got {sigma.shape}.")
     if not np.isfinite(sigma).all() or (np.diagonal(sigma) <= 0).any():
@@ -438,12 +443,12 @@ def check_covariance(covariance: ArrayLike, d: int) -> NDArray[np.float64]:
     return (sigma + sigma.T) / 2
 
 
-def _numbers(value: ArrayLike, told: str) -> NDArray[np.float64]:
+def numbers(value: ArrayLike, told: str) -> NDArray[np.float64]:
     """Return values as float64; `told` is the sentence where they are no such numbers."""
     try:
         with np.errstate(over="ignore"):  # of longer floats: callers refuse what is infinite
             given = np.asarray(value)
-            if given.dtype.kind != "c":
+            if given.dtype.kind not in "cmM":
                 return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         pass

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import logsumexp, xlogy
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +24,10 @@ from spectralmirror.responses import RESPONSES
 from spectralmirror.validation import check_features, check_groups, check_labels
 
 __all__ = ["MixturePrediction"]
+
+
+#: A score counts as no larger than this, so that the logarithm of f is finite for all responses.
+FURTHEST = 1e150
 
 
 class MixturePrediction:
@@ -281,7 +286,12 @@ class MixturePrediction:
         single = profiles.T.astype(X.dtype)
 
         def of(block: Rows) -> Matrix:
-            return np.asarray(shifted(block.X, origin) @ single, dtype=np.float64) + t
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = np.asarray(shifted(block.X, origin) @ single, dtype=np.float64) + t
+            bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+            if len(bad):  # sums of parts that are too large, each of either sign
+                found[bad] = _far_scores(shifted(block.X[bad], origin), profiles, t)
+            return np.clip(found, -FURTHEST, FURTHEST, out=found)
 
         return collect(Rows(X, np.empty(X.shape[0])), of)
 
@@ -335,3 +345,11 @@ class MixturePrediction:
         r = np.exp(joint - total[:, None])
         entropy = -float(xlogy(r, r).sum())
         return Criteria(float(total.sum()), entropy, self.n_parameters_, len(column_or_1d(y)))
+
+
+def _far_scores(X: Any, profiles: Matrix, t: Vector) -> Matrix:
+    """Return <u_l, x> + t_l for rows so large that the sum would overflow on the way."""
+    X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    size = np.abs(X).max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        return np.asarray((X / size @ profiles.T) * size + t)
