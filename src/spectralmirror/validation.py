@@ -196,6 +196,11 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
     sums = WeightSums.of(weight)
     if not sums.n_present:
         raise ValueError("sample_weight is zero in every row: nothing is left to fit.")
+    if sums.n_present > 1 and sums.total <= 1 + 1e-12:  # in units of the largest
+        raise ValueError(
+            f"sample_weight is so large in row {weight.argmax()} that all other rows vanish beside "
+            "it: use smaller weights, or leave the row out."
+        )
     return sums.scaled(weight, dtype)
 
 
@@ -338,7 +343,7 @@ def unique_labels(y: NDArray[Any]) -> NDArray[Any]:
     """Return the different labels, sorted."""
     try:
         return np.unique(y)
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of arrays
         explain_labels(y)
         raise ValueError(
             "y mixes values that cannot be compared (such as text and missing values): "
@@ -381,9 +386,12 @@ def check_finite(rows: Source, *sums: NDArray[Any]) -> None:
     bad = reduce(rows, _Bad.of)
     if bad.what:
         raise bad.error()
-    raise ValueError(
-        f"X has values too large for sums in {rows.dtype}: rescale the columns first "
-        "(for example with sklearn.preprocessing.StandardScaler)."
+    large = [~np.isfinite(part) for part in sums if part.shape == (rows.n_features,)]
+    columns = np.flatnonzero(np.any(large, axis=0)) if large else np.arange(0)
+    raise ColumnError(
+        f"X has {'in {columns} ' * (len(columns) > 0)}values too large for sums in {rows.dtype}: "
+        "rescale the columns first (for example with sklearn.preprocessing.StandardScaler).",
+        columns,
     )
 
 

@@ -143,10 +143,10 @@ def make_linear_classifier_mixture(
 
 
 def _scores(X: Matrix, profiles: Matrix) -> Matrix:
-    """Return <u_l, x>, which may be infinite, but not of either sign."""
+    """Return <u_l, x>."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = X @ profiles.T
-    if np.isnan(scores).any():
+    if not np.isfinite(scores).all():  # it might be of either sign
         raise ValueError("<u, x> is too large for float64: use shorter profiles, or smaller X.")
     return np.asarray(scores)
 

@@ -165,6 +165,8 @@ def fit(task: Task) -> Fit:
         climbed = task.climber(target, best.parameters, inverse=inverse, **options)
         climbed = _without_dead(task, target, climbed)
         best, known = polish(target, _heaviest_first(climbed), task.seed)
+        while (left := _without_dead(task, target, best)) is not best:  # emptied by the last steps
+            best, known = polish(target, _heaviest_first(left), task.seed)
         if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
             best = _heaviest_first(best)
             known = None if known is None else information(target, best.parameters, task.seed)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp, softmax, xlogy
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
@@ -122,8 +122,8 @@ class MixturePrediction:
             Rows sum to 1.
         """
         joint, numbers = self._joint(X, y, groups)
-        joint -= logsumexp(joint, axis=1, keepdims=True)
-        return np.exp(joint if numbers is None else joint[numbers])
+        posterior = np.asarray(softmax(joint, axis=1))
+        return posterior if numbers is None else posterior[numbers]
 
     @on_parts(lambda _: None, lambda _: np.intp)
     def predict_component(self, X: Any, y: Any, groups: Any = None) -> NDArray[np.intp]:
@@ -341,8 +341,7 @@ class MixturePrediction:
 
     def _criteria(self, X: Any, y: Any, groups: Any) -> Criteria:
         joint, _ = self._joint(X, y, groups)
-        total = logsumexp(joint, axis=1)
-        r = np.exp(joint - total[:, None])
+        total, r = logsumexp(joint, axis=1), softmax(joint, axis=1)
         entropy = -float(xlogy(r, r).sum())
         return Criteria(float(total.sum()), entropy, self.n_parameters_, len(column_or_1d(y)))
 
