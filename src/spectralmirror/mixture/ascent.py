@@ -13,12 +13,12 @@ from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.mixture.curvature import coupling
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 
-__all__ = ["Ascent", "Climber", "climb"]
+__all__ = ["FLATTEST_ROW", "Ascent", "Climber", "climb"]
 
 #: Pairs of steps and gradients that L-BFGS remembers.
 MEMORY = 20
-#: Curvatures below this share of the largest are taken for it, and below this one for each row:
-#: where all labels are explained nothing curves any more, and steps must not become infinite.
+#: Curvatures below this share of the largest are taken for it, and below this one a row: where
+#: labels are far out on either side nothing curves any more, and steps must not become infinite.
 FLATTEST, FLATTEST_ROW = 1e-4, 1e-12
 
 
@@ -101,6 +101,10 @@ def climb(
             "maxcor": MEMORY,
         },
     )
+    if found.nit == 0 and -found.fun < first[0]:  # not even one step led uphill
+        if inverse is not None:
+            return climb(likelihood, start, tol=tol, max_iter=max_iter, max_passes=max_passes)
+        return Ascent(start, first[0], 0, found.nfev + 1, converged=True)
     parameters = Parameters.unpacked(theta + scaled(size * found.x, False), k)
     # status 2 is a line search that can gain no more in double precision
     return Ascent(parameters, -float(found.fun), found.nit, found.nfev + 1, found.status != 1)

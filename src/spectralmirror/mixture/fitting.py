@@ -189,7 +189,8 @@ def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
 
 def _rarer_share(rowset: Rowset) -> float:
     """Return the share of the rarer class among rows in memory."""
-    positive = float(np.mean(rowset.rows.y[rowset.present()] > 0))
+    y, weight = rowset.rows.y, rowset.rows.weight
+    positive = float(np.mean((y if weight is None else y[weight > 0]) > 0))
     return min(positive, 1 - positive)
 
 
