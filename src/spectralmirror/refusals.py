@@ -37,8 +37,8 @@ def refuse_features(X: Any) -> None:
     refuse_masked(X, "X")
     if type(X).__name__ == "LazyFrame":
         raise ValueError(
-            "X is a LazyFrame, which holds no rows yet: call X.collect() first, or read files "
-            "with spectralmirror.scan."
+            "X is a LazyFrame, which holds no rows yet: call X.collect() first, or fit "
+            "spectralmirror.scan(X, label=...)."
         )
     if getattr(getattr(X, "dtype", None), "names", None):
         raise ValueError(
