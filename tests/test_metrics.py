@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectralmirror.metrics import (
@@ -32,6 +32,7 @@ def test_angles_are_accurate_at_both_ends(angle):
     assert np.pi / 2 - largest == pytest.approx(np.pi / 2 - angle, rel=1e-5)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3))
 def test_subspace_error_knows_no_basis_no_order_and_no_scale(seed, k):
     rng = np.random.default_rng(seed)
@@ -53,6 +54,7 @@ def test_subspace_inside_another():
     assert subspace_error(np.eye(3, 4)[2:], np.eye(2, 4)) == 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.permutations(range(4)))
 def test_component_error_does_not_care_for_names(true, names):
     found = [names[c] for c in true]

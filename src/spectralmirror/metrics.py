@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import orth, svdvals
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.refusals import is_missing, refuse_masked
 
 __all__ = ["component_error", "principal_angles", "profile_error", "subspace_error"]
 
@@ -95,7 +97,7 @@ def component_error(true: ArrayLike, found: ArrayLike) -> float:
     0.25
     """
     check_consistent_length(true, found)
-    table = contingency_matrix(column_or_1d(true), column_or_1d(found))
+    table = contingency_matrix(_assignment(true, "true"), _assignment(found, "found"))
     if not table.size:
         raise ValueError("true and found are empty: there is no assignment to judge.")
     agreed = table[linear_sum_assignment(table, maximize=True)].sum()
@@ -120,8 +122,7 @@ def profile_error(true: ArrayLike, found: ArrayLike, *, scale_free: bool = False
     float
         0 when all profiles agree.
     """
-    U = check_array(true, dtype=np.float64, input_name="true")
-    V = check_array(found, dtype=np.float64, input_name="found")
+    U, V = _table(true, "true"), _table(found, "found")
     if U.shape != V.shape:
         raise ValueError(
             f"true and found must have the same shape, got {U.shape} and {V.shape}: "
@@ -131,14 +132,36 @@ def profile_error(true: ArrayLike, found: ArrayLike, *, scale_free: bool = False
         raise ValueError("true has only zero profiles, against which no relative error exists.")
     if scale_free:
         U, V = _unit_rows(U, "true"), _unit_rows(V, "found")
-    scale = max(np.abs(U).max(), np.abs(V).max())
-    U, V = U / scale, V / scale
-    squares = np.square(U[:, None, :] - V[None, :, :]).sum(axis=2)
+    length = np.abs(U).max()
+    scale = max(length, np.abs(V).max())
+    squares = np.square(U[:, None, :] / scale - V[None, :, :] / scale).sum(axis=2)
     total = squares[linear_sum_assignment(squares)].sum()
-    return float(np.sqrt(total / np.square(U).sum()))
+    with np.errstate(over="ignore", divide="ignore"):  # more than 1e308 times too long is inf
+        return float(np.sqrt(total) / np.linalg.norm(U / length) / (length / scale))
 
 
 def _unit_rows(A: ArrayLike, name: str) -> Matrix:
     """Rows scaled to unit length, zero rows kept; free of overflow and underflow."""
-    rows = check_array(A, dtype=np.float64, input_name=name)
-    return np.asarray(normalize(normalize(rows, norm="max")))
+    rows = _table(A, name)
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    rows = np.ldexp(rows, -np.frexp(largest)[1])  # by a power of two, so that nothing is rounded
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(length > 0, length, 1))
+
+
+def _table(A: ArrayLike, name: str) -> Matrix:
+    refuse_masked(A, name)
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(check_array(A, dtype=np.float64, input_name=name))
+    except OverflowError:
+        raise ValueError(f"{name} holds whole numbers that are too large for float64.") from None
+
+
+def _assignment(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return the component of each row, none of which is missing."""
+    refuse_masked(values, name)
+    found = column_or_1d(values)
+    if found.dtype.kind in "fO" and any(map(is_missing, found.tolist())):
+        raise ValueError(f"{name} has missing values: leave such rows out on both sides.")
+    return np.asarray(found)

@@ -11,13 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.blocks import Rows
 from spectralmirror.engines import reduce
 from spectralmirror.kernels import sample_origin, weighted_sums
-from spectralmirror.validation import check_finite, check_weights
+from spectralmirror.validation import check_features, check_finite, check_memory, check_weights
 from spectralmirror.whitening import Whitening
 
 __all__ = ["FeatureMoments", "LabelledMoments", "SignedMoments"]
@@ -61,7 +60,8 @@ class FeatureMoments:
     @classmethod
     def from_rows(cls, X: Any, sample_weight: Any = None) -> FeatureMoments:
         """Sum the rows of an array, a DataFrame or a CSR matrix."""
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+        X = check_features(X)
+        check_memory(X.shape[1])
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, X.shape[0], X.dtype)
         rows = Rows(X, np.zeros(X.shape[0], X.dtype), sample_weight)

@@ -9,8 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy import sparse
 
 from spectralmirror.recipe import as_text
+from spectralmirror.refusals import is_missing, refuse_masked
+from spectralmirror.validation import numbers
 
 __all__ = ["left_won", "pairwise_differences", "winner_words"]
 
@@ -28,7 +31,7 @@ def pairwise_differences(left: Any, right: Any, winner: Any) -> tuple[Any, NDArr
 
     Parameters
     ----------
-    left, right : array-like or DataFrame of shape (n_samples, n_features)
+    left, right : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         The features of both things, in the same columns.
     winner : array-like of shape (n_samples,)
         Who won: "left" and "right", "a" and "b", True and False, 1 and 0, 1 and 2, or 1 and -1,
@@ -36,8 +39,8 @@ def pairwise_differences(left: Any, right: Any, winner: Any) -> tuple[Any, NDArr
 
     Returns
     -------
-    X : ndarray or DataFrame of shape (n_samples, n_features)
-        left - right; a DataFrame where both are.
+    X : ndarray, CSR matrix or DataFrame of shape (n_samples, n_features)
+        left - right; a DataFrame, or sparse, where both are.
     y : ndarray of bool of shape (n_samples,)
         Whether the left won.
 
@@ -52,18 +55,29 @@ def pairwise_differences(left: Any, right: Any, winner: Any) -> tuple[Any, NDArr
     array([ True, False])
     """
     X = _difference(left, right)
-    try:
-        column = pa.array(winner.tolist() if hasattr(winner, "tolist") else list(winner))
-    except (pa.ArrowException, TypeError):
-        raise ValueError("winner must hold one value for each comparison, of one kind.") from None
-    if len(column) != len(X):
-        raise ValueError(f"There are {len(X)} comparisons, but winner has {len(column)} values.")
+    n, column = X.shape[0], _winners(winner)
+    if len(column) != n:
+        raise ValueError(f"There are {n} comparisons, but winner has {len(column)} values.")
     gone = pc.is_null(column, nan_is_null=True)
     if pc.any(gone).as_py():
         row = pc.index(gone, True).as_py()
         raise ValueError(f"winner is missing in row {row}: leave such comparisons out.")
     words = winner_words(pc.unique(as_text(column)).to_pylist())
     return X, np.asarray(left_won(column, words).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _winners(winner: Any) -> Any:
+    """Return the winners as an Arrow column, null where one is missing."""
+    refuse_masked(winner, "winner")
+    told = "winner must hold one value for each comparison, of one kind."
+    try:
+        values = winner.tolist() if hasattr(winner, "tolist") else list(winner)
+        column = pa.array([None if is_missing(value) else value for value in values])
+    except (pa.ArrowException, TypeError, OverflowError):
+        raise ValueError(told) from None
+    if pa.types.is_nested(column.type):
+        raise ValueError(told)
+    return column
 
 
 def _difference(left: Any, right: Any) -> Any:
@@ -79,25 +93,43 @@ def _difference(left: Any, right: Any) -> Any:
             f"left and right must have the same shape, got {A.shape} and {B.shape}: one row for "
             "each comparison on both sides."
         )
+    X = _subtracted(A, B)
     if len(names) == 2:
         kind, columns = type(left), list(left.columns)
         if kind.__module__.startswith("pandas"):
-            return kind(A - B, columns=columns, index=left.index)
-        return kind({name: A[:, j] - B[:, j] for j, name in enumerate(columns)})
-    return A - B
+            return kind(X, columns=columns, index=left.index)
+        return kind({name: X[:, j] for j, name in enumerate(columns)})
+    return X
 
 
-def _numbers(side: Any, name: str) -> NDArray[np.float64]:
-    try:
-        values = np.asarray(side, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must hold numbers: encode categories first (for example with "
-            "sklearn.preprocessing.OneHotEncoder, fitted on both sides together)."
-        ) from None
+def _subtracted(A: Any, B: Any) -> Any:
+    """Return A - B in float64; of whole numbers exactly, where float64 can hold the difference."""
+    if sparse.issparse(A) and sparse.issparse(B):
+        return (A.astype(np.float64) - B.astype(np.float64)).tocsr()
+    A, B = (M.toarray() if sparse.issparse(M) else M for M in (A, B))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused by fit
+        X = A.astype(np.float64) - B.astype(np.float64)
+    if A.dtype.kind in "iu" and B.dtype.kind in "iu":
+        # modulo 2^64, as which numbers of either sign are stored; right where it cannot wrap
+        wrapped = (A.astype(np.uint64) - B.astype(np.uint64)).view(np.int64)
+        X = np.where(np.abs(X) < 2.0**62, wrapped, X)
+    return X
+
+
+def _numbers(side: Any, name: str) -> Any:
+    """Return a side as a table of whole or floating-point numbers."""
+    if sparse.issparse(side):
+        return side
+    refuse_masked(side, name)
+    told = (
+        f"{name} must hold numbers: encode categories first (for example with "
+        "sklearn.preprocessing.OneHotEncoder, fitted on both sides together)."
+    )
+    values = numbers(side, told)
     if values.ndim != 2:
         raise ValueError(f"{name} must be a table of rows and columns, got shape {values.shape}.")
-    return values
+    given = np.asarray(side)
+    return given if given.dtype.kind in "iu" else values
 
 
 def winner_words(values: Iterable[str], sides: tuple[str, str] | None = None) -> tuple[str, str]:

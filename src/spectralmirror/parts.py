@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from spectralmirror.arrays import AnyArray, Features
 from spectralmirror.blocks import BLOCK_BYTES, Rows, block_rows
 from spectralmirror.engines import reduce, sum_of
+from spectralmirror.refusals import is_missing
 from spectralmirror.rowset import Rowset
 from spectralmirror.sampling import group_keys
 from spectralmirror.validation import (
     WeightSums,
-    _is_missing,
     check_classes,
     signs,
     unique_labels,
@@ -189,7 +189,7 @@ def _check_groups(part: Part) -> NDArray[Any]:
     """Return the values of groups, none of them missing."""
     values = np.asarray(part.groups)
     missing = (
-        [_is_missing(value) for value in values] if values.dtype == object else values != values
+        [is_missing(value) for value in values] if values.dtype == object else values != values
     )
     if np.any(missing):
         raise ValueError(

@@ -44,8 +44,9 @@ def group_keys(values: NDArray[Any]) -> NDArray[np.uint64]:
         unit = "datetime64[us]" if values.dtype.kind == "M" else "timedelta64[us]"
         return hashed(values.astype(unit).view(np.int64), seed=2)
     if values.dtype.kind == "f":
-        whole = (values % 1 == 0) & (np.abs(values) < 2.0**63)
-        bits = hashed(values.astype(np.float64).view(np.uint64), seed=1)
+        values = values.astype(np.float64)
+        whole = (np.abs(values) < 2.0**63) & (np.trunc(values) == values)
+        bits = hashed(values.view(np.uint64), seed=1)
         return np.where(whole, hashed(np.where(whole, values, 0).astype(np.int64), seed=0), bits)
     return np.array([_key(value) for value in values.tolist()], dtype=np.uint64)
 

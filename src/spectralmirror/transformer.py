@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.arrays import Matrix
 from spectralmirror.blocks import Source
 from spectralmirror.inputs import on_parts, rowset_of
-from spectralmirror.validation import FLOATS
+from spectralmirror.validation import check_features, check_memory
 
 __all__ = ["SubspaceTransformer", "orthonormal_rows", "require_rows"]
 
@@ -40,7 +40,7 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             Coordinates <b_j, x> along the orthonormal rows b_j of `components_`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = check_features(X, self)
         return np.asarray(X @ self.components_.T.astype(X.dtype))
 
     @property
@@ -69,12 +69,13 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
 
 def require_rows(rows: Source, needed: int, why: str, remedy: str) -> None:
-    """Raise where fewer rows are present than are needed."""
+    """Raise where fewer rows are present than are needed, or too many features."""
     if rows.n_present < needed:
         raise ValueError(
             f"At least {needed} rows are needed for {rows.n_features} features, because {why}, but "
             f"got n_samples = {rows.n_present}: {remedy}."
         )
+    check_memory(rows.n_features)
 
 
 def orthonormal_rows(vectors: Matrix) -> Matrix:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import reduce
+from spectralmirror.refusals import (
+    explain_features,
+    explain_labels,
+    is_missing,
+    names_of,
+    refuse_features,
+    refuse_masked,
+    shortened,
+)
 from spectralmirror.sampling import group_keys
 
 __all__ = [
@@ -23,18 +35,24 @@ __all__ = [
     "WeightSums",
     "check_classes",
     "check_covariance",
+    "check_features",
     "check_finite",
     "check_group_keys",
     "check_groups",
+    "check_labels",
     "check_mean",
+    "check_memory",
     "check_rows",
     "check_weights",
     "named_columns",
+    "numbers",
     "signs",
     "unique_labels",
 ]
 
 FLOATS = [np.float64, np.float32]
+#: So many matrices of d x d numbers are in memory at the same time, at least.
+MATRICES = 4
 
 
 class ColumnError(ValueError):
@@ -79,22 +97,14 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
             "call fit(X, y) with one binary label for each row."
         )
-    if hasattr(y, "isna") and np.any(y.isna()):
-        row = int(np.flatnonzero(y.isna())[0])
-        raise ValueError(f"Input y contains NaN (a missing label) in row {row}: drop such rows.")
+    y = check_labels(y)
     if hasattr(X, "__len__") or hasattr(X, "shape"):
         n, n_labels = _num_samples(X), _num_samples(y)
         if n != n_labels:
             raise ValueError(
                 f"X has {n} rows but y has {n_labels} labels: pass exactly one label for each row."
             )
-    try:
-        X, y = validate_data(
-            estimator, X, y, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False
-        )
-    except (TypeError, ValueError) as error:
-        _explain(X, error)
-        raise
+    X, y = _validated(partial(validate_data, estimator), X, y)
     weight = None if sample_weight is None else check_weights(sample_weight, len(y), X.dtype)
     y = column_or_1d(y)
     classes = unique_labels(y if weight is None else y[weight > 0])
@@ -102,12 +112,81 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
     return Rows(X, signs(y, classes, X.dtype), weight), classes
 
 
+def check_labels(y: Any) -> Any:
+    """Return labels that are all there, in a type that scikit-learn knows."""
+    refuse_masked(y, "y")
+    if hasattr(y, "isna") and np.any(y.isna()):
+        explain_labels(y)
+    try:
+        single = np.asarray(y).ndim == 0
+    except ValueError:  # lists of different lengths
+        single = True
+    if single:
+        raise ValueError(
+            f"y must hold one label for each row of X (be a 1d array), got {shortened(y)}."
+        )
+    kind = getattr(getattr(y, "dtype", None), "kind", "")
+    return y.astype(object) if kind == "T" else y  # text of variable length
+
+
+def check_features(X: Any, estimator: Any = None) -> Any:
+    """Return X as an array or CSR matrix of finite floats.
+
+    With the features that a fitted estimator knows, where there is one.
+    """
+    checked = partial(check_array, input_name="X")
+    if estimator is not None:
+        checked = partial(validate_data, estimator, reset=False)
+    found = _validated(checked, X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = found.sum()
+    if not np.isfinite(total):
+        bad = reduce(Rows(found, np.empty(found.shape[0])), _Bad.of)
+        if bad.what:
+            names = names_of(X) if hasattr(X, "columns") else None
+            raise ValueError(bad.error().describe(names))
+    return found
+
+
+def check_memory(d: int) -> None:
+    """Raise where matrices of d x d numbers do not fit into memory.
+
+    A few of them are needed at the same time: sums of the rows, their factors, and copies.
+    """
+    needed, there = MATRICES * 8 * d * d, memory()
+    if there is not None and needed > there:
+        raise ValueError(
+            f"X has {d} features: products of all pairs of them take {needed / 1e9:,.0f} GB of "
+            f"memory, and there are {there / 1e9:,.0f}. Select features, or reduce X first, for "
+            "example with sklearn.decomposition.TruncatedSVD."
+        )
+
+
+def memory() -> int | None:
+    """Return how many bytes of memory the machine has, None where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _validated(checked: Callable[..., Any], X: Any, *labels: Any) -> Any:
+    """Let scikit-learn make floats of X, which may be infinite, in our words where it cannot."""
+    refuse_features(X)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # of longer floats: infinity is told
+            return checked(X, *labels, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        explain_features(X, error)
+        for y in labels:
+            explain_labels(y)
+        raise
+
+
 def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
     """Return one finite weight of 0 or more a row, not all of them 0."""
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers, one for each row.") from None
+    refuse_masked(sample_weight, "sample_weight")
+    weight = numbers(sample_weight, "sample_weight must hold numbers, one for each row.")
     if weight.ndim == 0:
         weight = np.full(n, weight)
     if weight.shape != (n,):
@@ -117,6 +196,11 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
     sums = WeightSums.of(weight)
     if not sums.n_present:
         raise ValueError("sample_weight is zero in every row: nothing is left to fit.")
+    if sums.n_present > 1 and sums.total <= 1 + 1e-12:  # in units of the largest
+        raise ValueError(
+            f"sample_weight is so large in row {weight.argmax()} that all other rows vanish beside "
+            "it: use smaller weights, or leave the row out."
+        )
     return sums.scaled(weight, dtype)
 
 
@@ -235,6 +319,7 @@ def check_group_keys(groups: Any, n: int) -> NDArray[np.uint64] | None:
 def _numbered(groups: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the different values of groups, and the number of its value for each row."""
     missing = "groups has missing values: give such rows a group of their own."
+    refuse_masked(groups, "groups")
     values = np.asarray(groups)
     known = hasattr(groups, "isna") and values.ndim == 1 and values.dtype.kind != "O"
     if known and np.any(groups.isna()):
@@ -245,7 +330,7 @@ def _numbered(groups: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
         raise ValueError(
             f"groups must hold one value for each of {n} rows, got shape {values.shape}."
         )
-    if values.dtype.kind in "fOMm" and any(map(_is_missing, values)):
+    if values.dtype.kind in "fOMm" and any(map(is_missing, values)):
         raise ValueError(missing)
     try:
         found, numbers = np.unique(values, return_inverse=True)
@@ -254,19 +339,12 @@ def _numbered(groups: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return found, numbers.astype(np.int64)
 
 
-def _is_missing(value: Any) -> bool:
-    """None, NaN or NaT, which are not equal to themselves, or pandas' NA, which is not anything."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
-
-
 def unique_labels(y: NDArray[Any]) -> NDArray[Any]:
     """Return the different labels, sorted."""
     try:
         return np.unique(y)
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of arrays
+        explain_labels(y)
         raise ValueError(
             "y mixes values that cannot be compared (such as text and missing values): "
             "use two labels of one kind."
@@ -280,6 +358,9 @@ def signs(y: NDArray[Any], classes: NDArray[Any], dtype: Any) -> NDArray[Any]:
 
 def check_classes(classes: NDArray[Any]) -> None:
     """Raise where there are not exactly two different labels."""
+    odd = next((value for value in classes.tolist() if isinstance(value, tuple | list)), None)
+    if odd is not None:
+        raise ValueError(f"y holds {shortened(odd)}: use single values as labels, text or numbers.")
     if len(classes) == 2:
         return
     if len(classes) < 2:
@@ -298,56 +379,19 @@ def check_classes(classes: NDArray[Any]) -> None:
     )
 
 
-def _explain(X: Any, error: Exception) -> None:
-    """Raise a shorter sentence than scikit-learn's, which names the column where there is one."""
-    if "argument must be" in str(error):
-        return  # not even text: scikit-learn's TypeError says so
-    if "Complex data" in str(error):
-        raise ValueError(
-            "Complex data not supported: pass the real and imaginary parts of X and y apart."
-        ) from None
-    if "Expected 2D" in str(error):
-        raise ValueError(
-            "X must be a table of rows and columns (Expected 2D array), but has one dimension: "
-            "use X.reshape(-1, 1) for a single feature."
-        ) from None
-    if sparse.issparse(X) or len(np.shape(X)) != 2:
-        return
-    columns = getattr(X, "columns", range(np.shape(X)[1]))
-    for j, name in enumerate(columns):
-        column = X.iloc[:, j] if hasattr(X, "iloc") else np.asarray(X)[:, j]
-        if getattr(column.dtype, "kind", "O") in "fiub":
-            continue
-        bad = next((value for value in column if not _is_number(value)), None)
-        if bad is not None:
-            raise ValueError(
-                f"X must hold numbers, but column {name!r} holds {bad!r}: encode it first (for "
-                "example with sklearn.preprocessing.OneHotEncoder) or leave it out."
-            ) from None
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
-
-
 def check_finite(rows: Source, *sums: NDArray[Any]) -> None:
     """Raise where sums over the rows show that some value is not finite."""
     if all(np.isfinite(part).all() for part in sums):
         return
     bad = reduce(rows, _Bad.of)
     if bad.what:
-        raise ColumnError(
-            f"Input X contains {bad.what} in {{columns}}{bad.place}: remove or impute such values "
-            "first (for example with sklearn.impute.SimpleImputer).",
-            np.array([bad.column]),
-        )
-    raise ValueError(
-        f"X has values too large for sums in {rows.dtype}: rescale the columns first "
-        "(for example with sklearn.preprocessing.StandardScaler)."
+        raise bad.error()
+    large = [~np.isfinite(part) for part in sums if part.shape == (rows.n_features,)]
+    columns = np.flatnonzero(np.any(large, axis=0)) if large else np.arange(0)
+    raise ColumnError(
+        f"X has {'in {columns} ' * (len(columns) > 0)}values too large for sums in {rows.dtype}: "
+        "rescale the columns first (for example with sklearn.preprocessing.StandardScaler).",
+        columns,
     )
 
 
@@ -372,10 +416,18 @@ class _Bad:
     def __add__(self, other: _Bad) -> _Bad:
         return self if self.what else other
 
+    def error(self) -> ColumnError:
+        """Return what to raise."""
+        return ColumnError(
+            f"Input X contains {self.what} in {{columns}}{self.place}: remove or impute such "
+            "values first (for example with sklearn.impute.SimpleImputer).",
+            np.array([self.column]),
+        )
+
 
 def check_mean(mean: ArrayLike, d: int) -> NDArray[np.float64]:
     """Return a known mean of the features."""
-    mu = _numbers(mean, "mean")
+    mu = numbers(mean, "mean must hold numbers only, in rows of equal length.")
     if mu.shape not in ((), (d,)) or not np.isfinite(mu).all():
         raise ValueError(
             f"mean must be a finite number or hold one for each of {d} features, "
@@ -386,7 +438,7 @@ def check_mean(mean: ArrayLike, d: int) -> NDArray[np.float64]:
 
 def check_covariance(covariance: ArrayLike, d: int) -> NDArray[np.float64]:
     """Return a known covariance: symmetric, of shape (d, d), with positive variances."""
-    sigma = _numbers(covariance, "covariance")
+    sigma = numbers(covariance, "covariance must hold numbers only, in rows of equal length.")
     if sigma.shape != (d, d):
         raise ValueError(f"covariance must have shape ({d}, {d}), got {sigma.shape}.")
     if not np.isfinite(sigma).all() or (np.diagonal(sigma) <= 0).any():
@@ -399,8 +451,13 @@ def check_covariance(covariance: ArrayLike, d: int) -> NDArray[np.float64]:
     return (sigma + sigma.T) / 2
 
 
-def _numbers(value: ArrayLike, name: str) -> NDArray[np.float64]:
+def numbers(value: ArrayLike, told: str) -> NDArray[np.float64]:
+    """Return values as float64; `told` is the sentence where they are no such numbers."""
     try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers only, in rows of equal length.") from None
+        with np.errstate(over="ignore"):  # of longer floats: callers refuse what is infinite
+            given = np.asarray(value)
+            if given.dtype.kind not in "cmM":
+                return given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(told)

@@ -19,8 +19,12 @@ from scipy.linalg.lapack import dpotrf, dpstrf
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.validation import CollinearError, ColumnError
 
-#: A column is collinear when the others leave over no more than so many units of rounding.
-COLLINEAR = 100
+#: A column is collinear when the others leave over no more than so many units of rounding: what
+#: is found along it would be known to about ten times the inverse of this.
+COLLINEAR = 1000
+#: Squares of a column are far enough from underflow when their mean is so many times the smallest
+#: normal number: rounding in the subnormal range is then far below that of the largest squares.
+LEAST_SQUARE = 1e6
 
 __all__ = ["Whitening"]
 
@@ -54,28 +58,33 @@ class Whitening:
 
         `where` says in errors which rows these were.
         """
-        variance, precision = np.diagonal(covariance), float(np.finfo(dtype).eps)
-        # A constant column has no variance but what rounding its mean leaves behind.
-        constant = variance <= (2 * precision * np.abs(mean)) ** 2
-        if constant.any():
-            raise ColumnError(
-                f"X is constant in {{columns}}{where}: remove what does not vary, it cannot tell "
-                "the classifiers apart.",
-                np.flatnonzero(constant),
-            )
-        tiny = variance < float(np.finfo(dtype).tiny) / precision
+        variance, number = np.diagonal(covariance), np.finfo(dtype)
+        precision, least = float(number.eps), LEAST_SQUARE * float(number.tiny)
+        # Also where all squares are 0, but the values are not.
+        tiny = (variance < least) & (np.abs(mean) < np.sqrt(least)) & ((variance > 0) | (mean != 0))
         if tiny.any():
             raise ColumnError(
                 f"X is so small in {{columns}}{where} that its squares underflow: rescale it, for "
                 "example with sklearn.preprocessing.StandardScaler.",
                 np.flatnonzero(tiny),
             )
+        # A constant column has no variance but what rounding its mean leaves behind.
+        constant = variance <= (2 * precision * np.abs(mean)) ** 2
+        if constant.any():
+            raise ColumnError(
+                f"X is constant in {{columns}}{where}: remove what does not vary, it cannot tell "
+                "the classifiers apart (or subtract the mean, if that is so large that "
+                f"{number.dtype} has no digits left for what varies).",
+                np.flatnonzero(constant),
+            )
         try:
             return cls._factored(mean, covariance, precision)
         except _SingularError as error:
+            digits = ", as far as float32 can tell" if precision > 1e-10 else ""
             raise CollinearError(
                 f"X is collinear{where}, and its covariance has no inverse: {{columns}} can be "
-                "computed from the others. Remove them, or reduce X first, for example with PCA.",
+                f"computed from the others{digits}. Remove them, or reduce X first, for example "
+                "with PCA.",
                 error.columns,
             ) from None
 

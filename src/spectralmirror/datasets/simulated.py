@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state, column_or_1d
+from sklearn.utils import check_array, check_random_state
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.engines import one_blas_thread
 from spectralmirror.responses import Response, get_response
-from spectralmirror.validation import check_covariance, check_mean
+from spectralmirror.validation import check_covariance, check_features, check_mean, numbers
 
 __all__ = ["MixtureTruth", "make_linear_classifier_mixture"]
 
@@ -44,7 +44,12 @@ class MixtureTruth:
 
     def expected_label(self, X: ArrayLike) -> Vector:
         """E[y | x] = sum_l p_l (2 f(<u_l, x>) - 1) for every row of X, in [-1, 1]."""
-        scores = check_array(X, dtype=np.float64) @ self.profiles.T
+        rows: Matrix = np.asarray(check_features(X), dtype=np.float64)
+        if rows.shape[1] != self.profiles.shape[1]:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but the profiles have {self.profiles.shape[1]}."
+            )
+        scores = _scores(rows, self.profiles)
         return np.asarray(self.response.expected_label(scores) @ self.weights)
 
 
@@ -132,9 +137,18 @@ def make_linear_classifier_mixture(
         if root is not None:
             X = X * root if root.ndim == 1 else X @ root.T
         X += mu
-        scores = (X @ U.T)[np.arange(n_samples), components]
+        scores = _scores(X, U)[np.arange(n_samples), components]
     y = np.where(rng.uniform(size=n_samples) < f.f(scores), 1, -1)
     return X, y, MixtureTruth(U, p, components, groups, f)
+
+
+def _scores(X: Matrix, profiles: Matrix) -> Matrix:
+    """Return <u_l, x>."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = X @ profiles.T
+    if not np.isfinite(scores).all():  # it might be of either sign
+        raise ValueError("<u, x> is too large for float64: use shorter profiles, or smaller X.")
+    return np.asarray(scores)
 
 
 def require_count(**counts: int) -> None:
@@ -153,7 +167,7 @@ def _draw_profiles(k: int, d: int, norm: float | None, rng: np.random.RandomStat
 
 
 def _check_probabilities(weights: ArrayLike, k: int) -> Vector:
-    p: Vector = column_or_1d(weights).astype(np.float64)
+    p = numbers(weights, "weights must hold numbers, one for each profile.").ravel()
     if p.shape != (k,):
         raise ValueError(f"weights must hold one number for each of {k} profiles, got {p.size}.")
     if not (p >= 0).all() or not np.isclose(p.sum(), 1, atol=1e-6):
@@ -166,7 +180,7 @@ def _covariance_root(covariance: ArrayLike | None, d: int) -> Matrix | None:
     if covariance is None:
         return None
     if np.shape(covariance) == (d,):
-        variances = np.asarray(covariance, dtype=np.float64)
+        variances = numbers(covariance, "covariance must hold numbers only.")
         if not ((variances > 0) & np.isfinite(variances)).all():
             raise ValueError("covariance must hold positive, finite variances.")
         return np.asarray(np.sqrt(variances))

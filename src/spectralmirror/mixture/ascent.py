@@ -13,12 +13,13 @@ from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.mixture.curvature import coupling
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 
-__all__ = ["Ascent", "Climber", "climb"]
+__all__ = ["FLATTEST_ROW", "Ascent", "Climber", "climb"]
 
 #: Pairs of steps and gradients that L-BFGS remembers.
 MEMORY = 20
-#: Curvatures below this share of the largest are taken for it.
-FLATTEST = 1e-4
+#: Curvatures below this share of the largest are taken for it, and below this one a row: where
+#: labels are far out on either side nothing curves any more, and steps must not become infinite.
+FLATTEST, FLATTEST_ROW = 1e-4, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +101,10 @@ def climb(
             "maxcor": MEMORY,
         },
     )
+    if found.nit == 0 and -found.fun < first[0]:  # not even one step led uphill
+        if inverse is not None:
+            return climb(likelihood, start, tol=tol, max_iter=max_iter, max_passes=max_passes)
+        return Ascent(start, first[0], 0, found.nfev + 1, converged=True)
     parameters = Parameters.unpacked(theta + scaled(size * found.x, False), k)
     # status 2 is a line search that can gain no more in double precision
     return Ascent(parameters, -float(found.fun), found.nit, found.nfev + 1, found.status != 1)
@@ -110,8 +115,9 @@ Scaling = Callable[[Vector, bool], Vector]
 
 
 def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
-    k, root = len(start), _inverse_root(coupling(likelihood, start))
-    logits = 1 / np.sqrt(np.maximum(likelihood.rowset.total_weight * start.weights, 1))
+    n = likelihood.rowset.total_weight
+    k, root = len(start), _inverse_root(coupling(likelihood, start), FLATTEST_ROW * n)
+    logits = 1 / np.sqrt(np.maximum(n * start.weights, 1))
 
     def scaled(vector: Vector, transposed: bool) -> Vector:
         profiles = (root.T if transposed else root) @ vector[:-k].reshape(k, -1)
@@ -133,8 +139,8 @@ def _by_inverse(inverse: Matrix) -> Scaling | None:
     return scaled
 
 
-def _inverse_root(J: Matrix) -> Matrix:
-    """R with R R' = |J|^-1, where |J| has the absolute eigenvalues of J."""
+def _inverse_root(J: Matrix, least: float) -> Matrix:
+    """R with R R' = |J|^-1, where |J| has the absolute eigenvalues of J, or the least one."""
     eigenvalues, vectors = eigh(J)
     size = np.abs(eigenvalues)
-    return np.asarray(vectors / np.sqrt(np.maximum(size, max(FLATTEST * size.max(), 1e-300))))
+    return np.asarray(vectors / np.sqrt(np.maximum(size, max(FLATTEST * size.max(), least))))

@@ -21,7 +21,7 @@ from spectralmirror.problem import KnownFeatures, Request
 from spectralmirror.rowset import Rowset
 from spectralmirror.stacked import stacked_mirror
 from spectralmirror.subspace import SpectralMirror
-from spectralmirror.validation import CollinearError, check_finite
+from spectralmirror.validation import CollinearError, check_finite, check_memory
 from spectralmirror.whitening import Whitening
 
 __all__ = ["Features", "given_subspace", "spectral_subspace", "whiten"]
@@ -58,6 +58,7 @@ class Features:
 
 def whiten(rows: Source) -> Features:
     """Sum mean and covariance."""
+    check_memory(rows.n_features)
     moments = reduce(rows, FeatureMoments.of)
     check_finite(rows, moments.mean, np.diagonal(moments.scatter))
     try:
@@ -77,6 +78,7 @@ def spectral_subspace(rowset: Rowset, k: int | None, rng: np.random.RandomState)
     """Return the subspace of the default SpectralMirror; None where features are collinear."""
     if rowset.n_present < rowset.rows.n_features + 2:
         return None
+    check_memory(rowset.rows.n_features)
     request = Request(k, False, 0.01, lanczos=False, tol=0.1, elliptical=False, rng=rng)
     try:
         outcome = stacked_mirror(rowset, KnownFeatures(), request)

@@ -32,6 +32,8 @@ __all__ = ["Fit", "Subspace", "Task", "fit"]
 
 #: Starts are compared on so many rows a parameter (all rows, where that is half of them).
 ROWS_A_PARAMETER, LEAST_ROWS = 200, 5_000
+#: And on so many rows a parameter of the rarer class: of one class alone nothing can be learnt.
+RARE_A_PARAMETER = 10
 #: And on so many groups a component.
 GROUPS_A_COMPONENT = 200
 #: A subspace is clear when its weakest direction stands out of noise so many times.
@@ -163,6 +165,8 @@ def fit(task: Task) -> Fit:
         climbed = task.climber(target, best.parameters, inverse=inverse, **options)
         climbed = _without_dead(task, target, climbed)
         best, known = polish(target, _heaviest_first(climbed), task.seed)
+        while (left := _without_dead(task, target, best)) is not best:  # emptied by the last steps
+            best, known = polish(target, _heaviest_first(left), task.seed)
         if (np.diff(best.parameters.weights) > 0).any():  # two of nearly equal weight
             best = _heaviest_first(best)
             known = None if known is None else information(target, best.parameters, task.seed)
@@ -176,9 +180,18 @@ def fit(task: Task) -> Fit:
 
 def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of as many rows as it takes to compare starts."""
-    n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * task.k * len(likelihood.coordinates.matrix))
+    n_parameters = task.k * len(likelihood.coordinates.matrix)
+    rare = RARE_A_PARAMETER * n_parameters / max(_rarer_share(likelihood.rowset), 1e-9)
+    n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * n_parameters, int(rare))
     n_groups = GROUPS_A_COMPONENT * task.k
     return likelihood.on(likelihood.rowset.drawn(n_rows, n_groups, task.seed + 1))
+
+
+def _rarer_share(rowset: Rowset) -> float:
+    """Return the share of the rarer class among rows in memory."""
+    y, weight = rowset.rows.y, rowset.rows.weight
+    positive = float(np.mean((y if weight is None else y[weight > 0]) > 0))
+    return min(positive, 1 - positive)
 
 
 def _large_sample(task: Task, likelihood: Likelihood) -> Likelihood:

@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.engines import reduce
-from spectralmirror.mixture.ascent import Ascent
+from spectralmirror.mixture.ascent import FLATTEST_ROW, Ascent
 from spectralmirror.mixture.curvature import curvature
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.rowset import Block, Rowset
@@ -82,7 +82,8 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
     share = part.rowset.total_weight / likelihood.rowset.total_weight
     matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share
     # scaled to a unit diagonal, so that what counts as singular does not depend on units
-    scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), 1e-300))
+    least = FLATTEST_ROW * likelihood.rowset.total_weight
+    scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), least))
     scaled = matrix / scale / scale[:, None]
     try:
         cho_factor(scaled - SINGULAR * np.eye(size))

@@ -12,6 +12,9 @@ from spectralmirror.arrays import Matrix
 
 __all__ = ["LINKS", "Link"]
 
+#: The curvature of log f of the probit is -1 to eight digits from here on to the left.
+FAR_LEFT = -1e4
+
 
 @dataclass(frozen=True)
 class Link:
@@ -40,13 +43,18 @@ def _normal_slope(t: Matrix) -> Matrix:
         return np.asarray(np.sqrt(2 / np.pi) / erfcx(-t / np.sqrt(2)))
 
 
+def _normal_curvature(t: Matrix, slope: Matrix) -> Matrix:
+    # far out on the left t + g is a small difference of large numbers
+    return np.where(t < FAR_LEFT, -1.0, -slope * (t + slope))
+
+
 #: (log f)' = 1 - f = f(-t) and (log f)'' = -f (1 - f) for the logistic response; the inverse
 #: Mills ratio g and -g (t + g) for the probit.
 LINKS = {
     "logistic": Link(
         "logistic", log_expit, lambda t: expit(-t), lambda _, slope: slope * (slope - 1)
     ),
-    "probit": Link("probit", log_ndtr, _normal_slope, lambda t, slope: -slope * (t + slope)),
+    "probit": Link("probit", log_ndtr, _normal_slope, _normal_curvature),
 }
 #: Hard labels are fitted as logistic ones, whose profiles the penalty keeps finite.
 LINKS["hard"] = LINKS["logistic"]

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp, xlogy
+from scipy import sparse
+from scipy.special import logsumexp, softmax, xlogy
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.blocks import Rows
@@ -20,9 +21,13 @@ from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.report import Criteria
 from spectralmirror.mixture.summary import summarise
 from spectralmirror.responses import RESPONSES
-from spectralmirror.validation import FLOATS, check_groups
+from spectralmirror.validation import check_features, check_groups, check_labels
 
 __all__ = ["MixturePrediction"]
+
+
+#: A score counts as no larger than this, so that the logarithm of f is finite for all responses.
+FURTHEST = 1e150
 
 
 class MixturePrediction:
@@ -117,8 +122,8 @@ class MixturePrediction:
             Rows sum to 1.
         """
         joint, numbers = self._joint(X, y, groups)
-        joint -= logsumexp(joint, axis=1, keepdims=True)
-        return np.exp(joint if numbers is None else joint[numbers])
+        posterior = np.asarray(softmax(joint, axis=1))
+        return posterior if numbers is None else posterior[numbers]
 
     @on_parts(lambda _: None, lambda _: np.intp)
     def predict_component(self, X: Any, y: Any, groups: Any = None) -> NDArray[np.intp]:
@@ -270,7 +275,7 @@ class MixturePrediction:
 
     def _scores(self, X: Any) -> Matrix:
         check_is_fitted(self, "coef_")
-        return self._t(validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False))
+        return self._t(check_features(X, self))
 
     def _t(self, X: Any) -> Matrix:
         """Return <u_l, x> + b_l, as f takes it: <u_l, x - o> where features are far from 0."""
@@ -281,7 +286,12 @@ class MixturePrediction:
         single = profiles.T.astype(X.dtype)
 
         def of(block: Rows) -> Matrix:
-            return np.asarray(shifted(block.X, origin) @ single, dtype=np.float64) + t
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = np.asarray(shifted(block.X, origin) @ single, dtype=np.float64) + t
+            bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+            if len(bad):  # sums of parts that are too large, each of either sign
+                found[bad] = _far_scores(shifted(block.X[bad], origin), profiles, t)
+            return np.clip(found, -FURTHEST, FURTHEST, out=found)
 
         return collect(Rows(X, np.empty(X.shape[0])), of)
 
@@ -310,7 +320,7 @@ class MixturePrediction:
     def _joint(self, X: Any, y: Any, groups: Any) -> tuple[Matrix, NDArray[np.int64] | None]:
         """Return log p_l + sum_i log f(y_i t_il) of each row or group, and the rows' groups."""
         t = self._scores(X)
-        y = column_or_1d(y)
+        y = column_or_1d(check_labels(y))
         if len(y) != len(t):
             raise ValueError(f"X has {len(t)} rows but y has {len(y)} labels.")
         unknown = ~np.isin(y, self.classes_)
@@ -331,7 +341,14 @@ class MixturePrediction:
 
     def _criteria(self, X: Any, y: Any, groups: Any) -> Criteria:
         joint, _ = self._joint(X, y, groups)
-        total = logsumexp(joint, axis=1)
-        r = np.exp(joint - total[:, None])
+        total, r = logsumexp(joint, axis=1), softmax(joint, axis=1)
         entropy = -float(xlogy(r, r).sum())
         return Criteria(float(total.sum()), entropy, self.n_parameters_, len(column_or_1d(y)))
+
+
+def _far_scores(X: Any, profiles: Matrix, t: Vector) -> Matrix:
+    """Return <u_l, x> + t_l for rows so large that the sum would overflow on the way."""
+    X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    size = np.abs(X).max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        return np.asarray((X / size @ profiles.T) * size + t)
