@@ -194,7 +194,7 @@ def test_weights(known):
 @pytest.mark.parametrize("include", [False, True])
 def test_sparse_rows(include):
     rng = np.random.default_rng(0)
-    X = sparse.random_array((4000, 12), density=0.2, rng=rng, format="csr")
+    X = sparse.random_array((4000, 12), density=0.2, random_state=rng, format="csr")
     y = np.where(X @ rng.standard_normal(12) + 0.1 * rng.standard_normal(4000) > 0, 1, -1)
     known = {"mean": X.mean(axis=0), "covariance": np.cov(X.toarray().T)}
     for options in ({}, known, {**known, "eigen_solver": "lanczos", "tol": 0.0}):

@@ -144,7 +144,7 @@ def test_single_precision():
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_sparse_rows(density, shift):
     rng = np.random.default_rng(0)
-    X = sparse.random_array((3000, 8), density=density, rng=rng, format="csr").toarray()
+    X = sparse.random_array((3000, 8), density=density, random_state=rng, format="csr").toarray()
     X[:, 2] += shift + rng.standard_normal(3000)
     rows = Rows(X, rng.choice([-1.0, 1.0], 3000))
     other = Rows(sparse.csr_array(X), rows.y)
