@@ -16,7 +16,7 @@ from spectralmirror.recipe import Category, Number, Recipe, check_names, kind_of
 from spectralmirror.tables import common_dtype, family, listed, told_names
 from spectralmirror.tally import MOST_LEVELS, Counts, count_columns
 
-__all__ = ["Census", "Question", "agreed_types", "take_census", "told_missing"]
+__all__ = ["Census", "Question", "agreed_types", "check_single", "take_census", "told_missing"]
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?\s*")
@@ -179,13 +179,18 @@ def _types(readers: Sequence[Reader], question: Question) -> dict[str, Any]:
     for name in named:
         if name not in types and not any(side + name in types for side in sides):
             raise ValueError(f"{readers[0].name} has no column {name!r}{told_names(name, types)}")
-    for name in question.others:
-        if pa.types.is_nested(types[name]):
-            raise ValueError(f"Column {name!r} holds {types[name]}: a label or group is one value.")
+    check_single(types, question.others)
     what = kind_of(types[question.label], categorical=True)
     if what.startswith("bytes"):
         raise ValueError(f"Label {question.label!r} holds {what}.")
     return types
+
+
+def check_single(types: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Raise where labels or groups are lists."""
+    for name in names:
+        if pa.types.is_nested(types[name]):
+            raise ValueError(f"Column {name!r} holds {types[name]}: a label or group is one value.")
 
 
 def _candidates(types: Mapping[str, Any], question: Question) -> dict[str, str]:

@@ -19,6 +19,7 @@ from spectralmirror.census import (
     Census,
     Question,
     agreed_types,
+    check_single,
     take_census,
     told_missing,
 )
@@ -127,7 +128,7 @@ class FittedTable:
         size = block_rows(BLOCK_BYTES, max(len(self.recipe.names), len(raw)), np.dtype(np.float64))
         for reader in readers:
             check_present(reader, raw)
-        agreed_types(readers)
+        check_single(agreed_types(readers), required)
         self._check_kinds(readers)
         for reader in readers:
             for batch in reader.batches(raw, size, self.recipe.numbers):

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import orth, svdvals
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.refusals import is_missing, refuse_masked
+from spectralmirror.validation import check_table
 
 __all__ = ["component_error", "principal_angles", "profile_error", "subspace_error"]
 
@@ -122,7 +123,7 @@ def profile_error(true: ArrayLike, found: ArrayLike, *, scale_free: bool = False
     float
         0 when all profiles agree.
     """
-    U, V = _table(true, "true"), _table(found, "found")
+    U, V = check_table(true, "true"), check_table(found, "found")
     if U.shape != V.shape:
         raise ValueError(
             f"true and found must have the same shape, got {U.shape} and {V.shape}: "
@@ -142,20 +143,11 @@ def profile_error(true: ArrayLike, found: ArrayLike, *, scale_free: bool = False
 
 def _unit_rows(A: ArrayLike, name: str) -> Matrix:
     """Rows scaled to unit length, zero rows kept; free of overflow and underflow."""
-    rows = _table(A, name)
+    rows = check_table(A, name)
     largest = np.abs(rows).max(axis=1, keepdims=True)
     rows = np.ldexp(rows, -np.frexp(largest)[1])  # by a power of two, so that nothing is rounded
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(length > 0, length, 1))
-
-
-def _table(A: ArrayLike, name: str) -> Matrix:
-    refuse_masked(A, name)
-    try:
-        with np.errstate(over="ignore"):
-            return np.asarray(check_array(A, dtype=np.float64, input_name=name))
-    except OverflowError:
-        raise ValueError(f"{name} holds whole numbers that are too large for float64.") from None
 
 
 def _assignment(values: ArrayLike, name: str) -> NDArray[Any]:

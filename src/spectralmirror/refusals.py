@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Number
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,15 @@ def refuse_masked(values: Any, name: str) -> None:
 def refuse_features(X: Any) -> None:
     """Raise for kinds of tables that would be read as something else, or not at all."""
     refuse_masked(X, "X")
+    if isinstance(X, str | PathLike):
+        raise ValueError(
+            f"X is a path, {shortened(str(X))}: fit spectralmirror.scan(path, label=...) instead."
+        )
+    if isinstance(X, dict | set | Number | None):
+        raise ValueError(
+            f"X must be a table of rows and columns (Expected 2D array), got {type(X).__name__}: "
+            "pass an array or a DataFrame."
+        )
     if type(X).__name__ == "LazyFrame":
         raise ValueError(
             "X is a LazyFrame, which holds no rows yet: call X.collect() first, or fit "
@@ -62,6 +73,8 @@ def explain_features(X: Any, error: Exception) -> None:
             "X must be a table of rows and columns (Expected 2D array), but has one dimension. "
             "Reshape your data: use X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row."
         ) from None
+    if "inhomogeneous" in text:
+        raise ValueError("The rows of X are not all equally long, so they make no table.") from None
     if "fill value must be 0" in text:
         raise ValueError(
             "X has sparse columns whose fill value is not 0: pass X.sparse.to_dense()."

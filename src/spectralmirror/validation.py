@@ -43,6 +43,7 @@ __all__ = [
     "check_mean",
     "check_memory",
     "check_rows",
+    "check_table",
     "check_weights",
     "named_columns",
     "numbers",
@@ -92,6 +93,7 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
     Values are not looked at here: that would cost a pass over the rows, and what is not finite
     shows in the first sums (:func:`check_finite`).
     """
+    refuse_features(X)
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
@@ -134,6 +136,7 @@ def check_features(X: Any, estimator: Any = None) -> Any:
 
     With the features that a fitted estimator knows, where there is one.
     """
+    refuse_features(X)
     checked = partial(check_array, input_name="X")
     if estimator is not None:
         checked = partial(validate_data, estimator, reset=False)
@@ -146,6 +149,23 @@ def check_features(X: Any, estimator: Any = None) -> Any:
             names = names_of(X) if hasattr(X, "columns") else None
             raise ValueError(bad.error().describe(names))
     return found
+
+
+def check_table(A: Any, name: str) -> NDArray[np.float64]:
+    """Return a small table of finite numbers, such as profiles, one a row."""
+    refuse_masked(A, name)
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(check_array(A, dtype=np.float64, input_name=name))
+    except OverflowError:
+        raise ValueError(f"{name} holds whole numbers that are too large for float64.") from None
+    except ValueError as error:
+        if "Expected 2D" not in str(error):
+            raise
+        raise ValueError(
+            f"{name} must be a table, one vector a row, got shape {np.shape(A)}: use "
+            f"[{name}] for a single vector."
+        ) from None
 
 
 def check_memory(d: int) -> None:
@@ -172,7 +192,6 @@ def memory() -> int | None:
 
 def _validated(checked: Callable[..., Any], X: Any, *labels: Any) -> Any:
     """Let scikit-learn make floats of X, which may be infinite, in our words where it cannot."""
-    refuse_features(X)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # of longer floats: infinity is told
             return checked(X, *labels, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)

@@ -8,12 +8,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.engines import one_blas_thread
 from spectralmirror.responses import Response, get_response
-from spectralmirror.validation import check_covariance, check_features, check_mean, numbers
+from spectralmirror.validation import (
+    check_covariance,
+    check_features,
+    check_mean,
+    check_table,
+    numbers,
+)
 
 __all__ = ["MixtureTruth", "make_linear_classifier_mixture"]
 
@@ -123,7 +129,7 @@ def make_linear_classifier_mixture(
         require_count(n_features=n_features, n_components=n_components)
         U = _draw_profiles(n_components, n_features, profile_norm, rng)
     else:
-        U = check_array(profiles, dtype=np.float64, input_name="profiles")
+        U = check_table(profiles, "profiles")
     k, d = U.shape
     p = rng.dirichlet(np.ones(k)) if weights is None else _check_probabilities(weights, k)
     mu = check_mean(0.0 if mean is None else mean, d)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.arrays import Matrix, Vector
@@ -34,7 +34,7 @@ from spectralmirror.mixture.prediction import MixturePrediction
 from spectralmirror.mixture.report import Report
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.subspace import SpectralMirror
-from spectralmirror.validation import named_columns
+from spectralmirror.validation import check_table, named_columns
 
 __all__ = ["LinearClassifierMixture", "MixtureWarning"]
 
@@ -355,7 +355,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         if isinstance(self.init, str):
             return self.init
         d = coordinates.back.shape[1]
-        profiles = check_array(self.init, dtype=np.float64, input_name="init")
+        profiles = check_table(self.init, "init")
         if profiles.shape != (k, d):
             raise ValueError(
                 f"init must hold {k} profiles of {d} numbers, one a feature, "

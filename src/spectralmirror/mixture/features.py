@@ -9,7 +9,6 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.arrays import Matrix
@@ -21,7 +20,7 @@ from spectralmirror.problem import KnownFeatures, Request
 from spectralmirror.rowset import Rowset
 from spectralmirror.stacked import stacked_mirror
 from spectralmirror.subspace import SpectralMirror
-from spectralmirror.validation import CollinearError, check_finite, check_memory
+from spectralmirror.validation import CollinearError, check_finite, check_memory, check_table
 from spectralmirror.whitening import Whitening
 
 __all__ = ["Features", "given_subspace", "spectral_subspace", "whiten"]
@@ -110,7 +109,7 @@ def given_subspace(
                 "subspace was fitted to other feature names, or in another order, than X has."
             )
     else:
-        basis = check_array(subspace, dtype=np.float64, input_name="subspace")
+        basis = check_table(subspace, "subspace")
     if basis.shape[1] != d or len(basis) > d:
         raise ValueError(
             f"subspace has {len(basis)} vectors of {basis.shape[1]} numbers, but X has {d} "

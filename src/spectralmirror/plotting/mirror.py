@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.plotting.curves import log_axis
@@ -22,7 +22,7 @@ from spectralmirror.plotting.style import (
     require_kind,
 )
 from spectralmirror.subspace import SpectralMirror
-from spectralmirror.validation import FLOATS
+from spectralmirror.validation import check_features
 
 __all__ = [
     "draw_mirror",
@@ -130,7 +130,7 @@ def mirror_data(mirror: SpectralMirror, X: Any, y: Any, max_points: int) -> dict
     check_is_fitted(mirror)
     step = max(1, -(-np.shape(X)[0] // max_points))
     y = column_or_1d(y)
-    X = validate_data(mirror, X, accept_sparse="csr", dtype=FLOATS, reset=False)[::step]
+    X = check_features(X, mirror)[::step]
     if not np.isin(y, mirror.classes_).all():
         raise ValueError(f"y must hold the labels that were fitted, {mirror.classes_.tolist()}.")
     r = mirror.mirror_direction_

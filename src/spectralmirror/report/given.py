@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.arrays import Matrix
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.report.plain import value_text
-from spectralmirror.validation import FLOATS, check_groups
+from spectralmirror.validation import check_features, check_groups
 
 __all__ = ["Given", "given"]
 
@@ -87,7 +87,7 @@ def given(
     check_is_fitted(mixture, "coef_")
     if groups is None and getattr(mixture, "grouped_", False):
         raise ValueError("The mixture was fitted with groups: pass those of these rows, groups=.")
-    matrix = validate_data(mixture, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+    matrix = check_features(X, mixture)
     if hasattr(matrix, "toarray"):
         matrix = matrix.toarray()
     labels = column_or_1d(y)
