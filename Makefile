@@ -1,12 +1,13 @@
 # Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
+# `make trust` coverage, calibration and faults of the model, `make memory` peak memory and leaks,
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make reproduce` the paper's figures and
 # claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 
-.PHONY: demo test lint docs bench accuracy reach scale reproduce clean
+.PHONY: demo test lint docs bench accuracy reach trust memory scale reproduce clean
 
 demo: .venv/.demo
 	$(BIN)/spectralmirror demo --output output/demo
@@ -32,6 +33,12 @@ accuracy: .venv/.dev
 
 reach: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.mixture import main; main()'
+
+trust: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.trust import main; main()'
+
+memory: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.memory import main; main()'
 
 scale: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.scale import main; main()'
