@@ -43,15 +43,6 @@ def test_labels_that_know_nothing_show_no_second_direction_in_heavy_tails(d):
     assert n_found <= too_many(40, 0.05)
 
 
-def test_one_strong_classifier_of_two_features_is_one():
-    """At a rate of 1 %; with noise that was learnt from too few rows it was 9 %."""
-    n_found = 0
-    for seed in range(60):
-        X, y, _ = make_linear_classifier_mixture(5_000, 2, 1, profile_norm=3.0, random_state=seed)
-        n_found += SpectralMirror("auto", random_state=seed).fit(X, y).n_components_ > 1
-    assert n_found <= too_many(60, 0.01)
-
-
 def test_few_groups_have_longer_intervals():
     """Quantiles of t with one degree of freedom less than groups; normal ones without groups."""
     X, y, truth = grouped(600, 20)
