@@ -1,5 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
+# `make trust` coverage, calibration and faults of the model, `make memory` peak memory and leaks,
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make reproduce` the paper's figures and
 # claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
 # `make properties` tries the properties on many new examples,
@@ -11,7 +12,8 @@ NOT_CORE := browser docs examples experiments spark
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: demo test lint docs bench accuracy reach scale reproduce properties wheel oldest clean
+.PHONY: demo test lint docs bench accuracy reach trust memory scale reproduce properties wheel \
+  oldest clean
 
 demo: .venv/.demo
 	$(BIN)/spectralmirror demo --output output/demo
@@ -37,6 +39,12 @@ accuracy: .venv/.dev
 
 reach: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.mixture import main; main()'
+
+trust: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.trust import main; main()'
+
+memory: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.memory import main; main()'
 
 scale: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.scale import main; main()'

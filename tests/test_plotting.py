@@ -4,6 +4,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -119,7 +120,9 @@ def test_profiles_are_drawn_largest_first_with_their_intervals(fitted_mixture):
     assert [text.get_text() for text in ax.get_yticklabels()] == [list("abcdef")[j] for j in order]
     np.testing.assert_allclose(drawn, (mixture.coef_ * frame.std().to_numpy())[:, order], rtol=1e-3)
     first = ax.containers[0][2][0].get_segments()[0]
-    half = 1.96 * mixture.coef_standard_error_[0, order[0]] * frame.std().iloc[order[0]]
+    half = (
+        t.isf(0.025, 499) * mixture.coef_standard_error_[0, order[0]] * frame.std().iloc[order[0]]
+    )
     np.testing.assert_allclose(np.ptp(first[:, 0]), 2 * half, rtol=1e-3)
     assert "per SD of the feature" in ax.get_xlabel()
 

@@ -12,7 +12,6 @@ takes the place of 2 and 3: it is sum_l p_l a_l^2 u_l u_l', and needs no mirror.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -27,7 +26,7 @@ from spectralmirror.groups import PairMoments
 from spectralmirror.look import look
 from spectralmirror.mirror import LabelSums
 from spectralmirror.moments import LabelledMoments
-from spectralmirror.noise import flipped_pairs, flipped_slices, noise_edge
+from spectralmirror.noise import Draws, flipped_pairs, flipped_slices, noise_edge
 from spectralmirror.polynomial import FIT_ROWS
 from spectralmirror.problem import KnownFeatures, Outcome, Request
 from spectralmirror.rowset import Rowset
@@ -230,8 +229,8 @@ def beside_mirror(mirror: Direction, request: Request) -> tuple[Matrix, Spectrum
     M = [frame.whitening.whiten_matrix(product) for product in products]
     v = np.array([frame.whitening.whiten_sum(vector) for vector in vectors])
     spectrum = stacked_spectrum(M, slices.beside_turn(v.T / slices.noise), unit)
-    draw = flipped_slices(rows, some, frame, scored, slices, request.rng)
-    edge, n_beside = count(spectrum, draw, request, n_first=1)
+    draws = flipped_slices(rows, some, frame, scored, slices, request.rng)
+    edge, n_beside = count(spectrum, draws, request, n_first=1)
     return np.vstack([unit, spectrum.vectors[:, :n_beside].T]), spectrum, edge
 
 
@@ -262,12 +261,10 @@ def from_pairs(rowset: Rowset, frame: Frame, request: Request) -> tuple[Matrix, 
     return spectrum.vectors[:, : max(n, 1)].T, spectrum, edge
 
 
-def count(
-    spectrum: Spectrum, draw: Callable[[], float], request: Request, n_first: int
-) -> tuple[float, int]:
+def count(spectrum: Spectrum, draws: Draws, request: Request, n_first: int) -> tuple[float, int]:
     """Return the edge of noise, and how many directions to take besides the first."""
     auto = request.n_components is None
-    edge = noise_edge(draw, request.false_positive_rate if auto else None)
+    edge = noise_edge(draws, request.false_positive_rate if auto else None)
     if request.n_components is not None:
         return edge, request.n_components - n_first
     return edge, int((spectrum.eigenvalues > edge).sum())

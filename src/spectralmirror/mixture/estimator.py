@@ -149,7 +149,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         Standard errors, from the observed information; robust to any dependence inside groups
         where there are groups, or weights that are no counts; with ``refine=False`` as if the
         subspace were known. NaN for "hard" labels, whose errors are not normal, for more than
-        3,000 parameters, and where the likelihood has no sharp maximum or features are collinear.
+        3,000 parameters, for a single group, and where the likelihood has no sharp maximum or
+        features are collinear.
+    degrees_of_freedom_ : float
+        Intervals take the quantiles of t with so many: one less than there are groups, where errors
+        are robust; otherwise infinite, which is normal.
     covariance_ : ndarray or None
         Covariance of (u_1, b_1, ..., u_k, b_k); None where there are no standard errors.
     n_parameters_ : int
@@ -394,13 +398,16 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         fractions = given.rowset.rows.has_fractions
         self.covariance_ = None
         errors, of_weights = np.full((k, d + 1), np.nan), np.full(k, np.nan)
-        if found.information is not None and proper and self.response != "hard":
+        robust = given.rowset.is_grouped or fractions
+        self.degrees_of_freedom_ = float(given.rowset.total_weight) - 1 if robust else np.inf
+        regular = proper and self.response != "hard" and self.degrees_of_freedom_ > 0
+        if found.information is not None and regular:
             parameters, likelihood = found.ascent.parameters, found.likelihood
             theta = covariance(
                 likelihood,
                 parameters,
                 found.information,
-                robust=given.rowset.is_grouped or fractions,
+                robust=robust,
                 counts=not fractions,
             )
             self.covariance_, covariance_of_weights = in_units(likelihood, parameters, theta)

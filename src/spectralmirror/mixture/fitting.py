@@ -158,6 +158,7 @@ def fit(task: Task) -> Fit:
     found = _race(task, sample, space)
     samples = [sample, *_between(task, sample, large, target)]
     best, inverse = _grown(task, found[0].ascent, samples)
+    del sample, large, samples  # copies of rows, which nobody needs from here on
     known, tol, n_passes = None, task.tol, 0
     for _ in range(MOST_CLIMBS):
         passes = None if task.max_passes is None else max(task.max_passes - n_passes, 1)
@@ -198,7 +199,10 @@ def _large_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of as many rows as may be held in memory, if not all of them."""
     rows = task.likelihood.rowset.rows
     n_rows = SAMPLE_BYTES // 2 // (rows.n_features * rows.dtype.itemsize)
-    return likelihood.on(likelihood.rowset.drawn(n_rows, GROUPS_A_COMPONENT * task.k, task.seed))
+    rowset = likelihood.rowset
+    # where all rows are wanted and in memory already, they are not copied
+    draw = rowset.sample if isinstance(rowset, Rowset) else rowset.drawn
+    return likelihood.on(draw(n_rows, GROUPS_A_COMPONENT * task.k, task.seed))
 
 
 def _between(

@@ -1,9 +1,12 @@
 """The last Newton steps, and what the curvature at the top says of the errors.
 
 The covariance of theta-hat is I^-1, I the observed information (minus the second derivatives of L);
-where rows come in groups, or have weights that are no counts, I^-1 K I^-1 with
+where rows come in groups, or have weights that are no counts, c I^-1 K I^-1 with
 K = sum_G w_G^2 s_G s_G', s_G being the gradient of group G, which holds for rows that depend on
-each other in any way within their group.
+each other in any way within their group. At the maximum the s_G sum to about 0, which makes K too
+small where groups are few: c = G / (G - 1) (n - 1) / (n - m), for G groups, n rows and m
+parameters, as in Stata and statsmodels, and intervals take the quantiles of t with G - 1 degrees of
+freedom.
 """
 
 from __future__ import annotations
@@ -172,14 +175,18 @@ def covariance(
 ) -> Matrix:
     """Return the covariance of theta-hat without its last logit.
 
-    Weights that are counts stand for so many groups, and others for one that matters more.
+    Weights that are counts stand for so many groups, and others for one that matters more. The
+    robust one needs at least two groups.
     """
     inverse = found.inverse
     if not robust:
         return inverse
     part = likelihood.on(found.rowset)
     meat = score_products(part, parameters, counts=counts)[:-1, :-1] / found.share
-    return np.asarray(inverse @ meat @ inverse)
+    rowset = likelihood.rowset
+    n_groups, n_rows = rowset.total_weight, rowset.rows.total_weight
+    correction = n_groups / (n_groups - 1) * (n_rows - 1) / max(n_rows - len(inverse), 1)
+    return np.asarray(correction * (inverse @ meat @ inverse))
 
 
 def score_products(

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import t
 
-__all__ = ["letters", "summarise"]
+__all__ = ["letters", "quantile", "summarise"]
 
 #: In brackets, so that no feature is mistaken for them.
 WEIGHT, INTERCEPT = "(weight)", "(intercept)"
@@ -18,6 +18,11 @@ WEIGHT, INTERCEPT = "(weight)", "(intercept)"
 def letters(k: int) -> list[str]:
     """Name components for people: A is the heaviest one."""
     return [chr(ord("A") + c) if k <= 26 else str(c + 1) for c in range(k)]
+
+
+def quantile(mixture: Any, level: float) -> float:
+    """Return how many standard errors an interval reaches to either side: few groups, longer."""
+    return float(t.isf((1 - level) / 2, getattr(mixture, "degrees_of_freedom_", np.inf)))
 
 
 class Line(NamedTuple):
@@ -52,7 +57,7 @@ def table(mixture: Any, level: float) -> list[Line]:
     Intervals are estimate -+ q standard errors; those of weights on the scale of their logit,
     log(p / (1 - p)), which keeps them between 0 and 1. z compares with 0; weights have none.
     """
-    q = float(norm.isf((1 - level) / 2))
+    q = quantile(mixture, level)
     d = mixture.coef_.shape[1]
     names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(d)])
     lines = []

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.datasets import require_count
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
+from spectralmirror.mixture.summary import quantile
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below, require_kind
 
 __all__ = [
@@ -80,7 +80,7 @@ def profiles_data(
         profiles = profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
     chosen = np.argsort(-np.abs(profiles).max(axis=0), kind="stable")[:max_features]
     names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(len(scale))])
-    q = float(norm.isf((1 - level) / 2))
+    q = quantile(mixture, level)
     return {
         "features": [str(names[j]) for j in chosen],
         "n_features": len(scale),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.mixture.summary import WEIGHT, letters, table
+from spectralmirror.mixture.summary import WEIGHT, letters, quantile, table
 from spectralmirror.report.given import Given
 
 __all__ = ["classifiers", "contrast_weights", "contrasts"]
@@ -16,7 +15,6 @@ __all__ = ["classifiers", "contrast_weights", "contrasts"]
 #: How many features are put into words, alone and against the others.
 MOST_FEATURES, MOST_CONTRASTS = 5, 3
 LEVEL = 0.95
-QUANTILE = float(norm.isf((1 - LEVEL) / 2))
 
 
 def classifiers(given: Given, binary: list[bool]) -> list[dict[str, Any]]:
@@ -93,7 +91,8 @@ def _effect(given: Given, j: int, binary: bool, per_sd: float, error: float) -> 
     """Return an entry and its interval for a step of the feature: an SD, or from 0 to 1."""
     level = binary and given.mixture.response != "hard"
     step = 1.0 if level else given.scale[j]
-    value, half = per_sd * step / given.scale[j], QUANTILE * error * step / given.scale[j]
+    value, per_step = per_sd * step / given.scale[j], error * step / given.scale[j]
+    half = quantile(given.mixture, LEVEL) * per_step
     name = given.names[j]
     return {
         "feature": name,

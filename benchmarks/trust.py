@@ -1,0 +1,29 @@
+"""How far can results be trusted? Over simulated data, with and without faults of the model.
+
+Run with ``make trust``, about 20 minutes on two cores; ``SECTION=coverage`` for one of
+`SECTIONS`. Seeds are fixed. Every figure is a mean over data sets, with its standard error.
+"""
+
+from __future__ import annotations
+
+import os
+
+from benchmarks.trust_counts import counts, power
+from benchmarks.trust_faults import faults, responses
+from benchmarks.trust_intervals import calibration, coverage
+
+SECTIONS = {
+    "coverage": coverage,
+    "calibration": calibration,
+    "counts": counts,
+    "power": power,
+    "faults": faults,
+    "responses": responses,
+}
+
+
+def main() -> None:
+    """Print the tables."""
+    for name, section in SECTIONS.items():
+        if os.environ.get("SECTION", name) == name:
+            section()
