@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.exceptions import NotFittedError
@@ -268,8 +269,9 @@ class TestErrors:
         f = mixture.predict_proba(X)[:, 1]
         bread = np.linalg.inv((Z * (weight * f * (1 - f))[:, None]).T @ Z)
         scores = Z * (weight * ((y > 0) - f))[:, None]
-        expected = bread @ (scores.T @ scores) @ bread
-        np.testing.assert_allclose(mixture.covariance_, expected, rtol=1e-4, atol=1e-7)
+        n = weight.sum() ** 2 / (weight @ weight)  # rows of equal weight that they are worth
+        expected = n / (n - 5) * bread @ (scores.T @ scores) @ bread
+        np.testing.assert_allclose(mixture.covariance_, expected, rtol=1e-6, atol=1e-9)
 
     def test_without_an_intercept(self):
         X, y, _ = data(1500)
@@ -429,3 +431,18 @@ def test_constants_of_the_fit_are_in_order():
     assert list(starts.RELAXATION) == sorted(starts.RELAXATION, reverse=True)
     assert starts.FINE < starts.ROUGH
     assert fitting.N_AGREE > 1
+
+
+def test_rows_that_cannot_determine_the_profiles_are_told():
+    """Three binary columns take eight values, and two classifiers have nine parameters."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (6_000, 3)).astype(float)
+    U = np.array([[3.0, 0, 1], [0, -3, 1]])
+    y = rng.logistic(size=6_000) < (X * U[rng.integers(0, 2, 6_000)]).sum(axis=1)
+    with pytest.warns(MixtureWarning, match="only 8 different rows, which cannot determine 9 par"):
+        LinearClassifierMixture(2, random_state=0).fit(X, y)
+    with pytest.warns(MixtureWarning, match="only 8 different rows"):
+        LinearClassifierMixture(2, random_state=0).fit(sparse.csr_array(X), y)
+    # one classifier has four parameters; labels of a group tell more than those of single rows
+    LinearClassifierMixture(1).fit(X, y)
+    LinearClassifierMixture(2, random_state=0).fit(X, y, groups=np.arange(6_000) // 5)

@@ -27,7 +27,7 @@ from spectralmirror.mixture.features import (
     whiten,
 )
 from spectralmirror.mixture.fitting import Fit, Task, fit
-from spectralmirror.mixture.inference import covariance, in_units
+from spectralmirror.mixture.inference import covariance, in_units, n_different_rows
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.prediction import MixturePrediction
@@ -275,8 +275,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             self._set_errors(found, given, proper=features.proper)
         self.classes_, self.bic_path_ = classes, path
         self.grouped_ = bool(rowset.is_grouped)
-        count_scans(self, rowset)
         problems = self._problems(found, features, given)
+        count_scans(self, rowset)
         agreed = f"{self.n_agreed_} of {len(self.starts_)} starts reached the best maximum."
         if self.n_agreed_ == 1 and len(self.starts_) >= MANY_STARTS:
             agreed += " There may be a better one: raise n_init, or use fewer components."
@@ -446,6 +446,14 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
                 "The likelihood has no sharp maximum: the classes can be separated, or rows are "
                 "too few, and standard errors mean nothing. Raise l2."
             )
+        elif k > 1 and found.information is not None and not self.grouped_:
+            n_different = n_different_rows(found.information.rowset, self.n_parameters_)
+            if n_different < self.n_parameters_:
+                problems.append(
+                    f"X has only {n_different} different rows, which cannot determine "
+                    f"{self.n_parameters_} parameters: other profiles fit as well, and standard "
+                    "errors mean nothing. Use fewer components, more features, or groups."
+                )
         return problems
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from spectralmirror.arrays import Matrix, Vector
@@ -30,6 +31,7 @@ __all__ = [
     "covariance",
     "in_units",
     "information",
+    "n_different_rows",
     "polish",
     "score_products",
 ]
@@ -132,6 +134,23 @@ def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> tuple[Ascent, I
     if found.proper:
         return best, found
     return best if found.escape is None else _escaped(likelihood, best, found.escape), None
+
+
+def n_different_rows(rowset: Rowset, most: int) -> int:
+    """Count rows that differ in their features, up to so many.
+
+    Labels without groups only tell P(y | x) of every different x: as many numbers as there are
+    such x cannot determine more parameters than that.
+    """
+    seen: set[bytes] = set()
+    for block in rowset.blocks():
+        for first in range(0, len(block), most):
+            rows = block.X[first : first + most]
+            rows = rows.toarray() if sparse.issparse(rows) else rows
+            seen.update(row.tobytes() for row in rows + 0.0)  # -0 is 0
+            if len(seen) >= most:
+                return most
+    return len(seen)
 
 
 def _escaped(likelihood: Likelihood, best: Ascent, direction: Vector) -> Ascent:
