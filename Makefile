@@ -1,12 +1,13 @@
 # Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
-# `make scale` files, Dask and Spark (it makes 6 GB of files), `make reproduce` the paper's figures and
+# `make scale` files, Dask and Spark (it makes 6 GB of files), `make fuzz` reads spoiled files,
+# `make faults` interrupts commands and fills disks, `make reproduce` the paper's figures and
 # claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 
-.PHONY: demo test lint docs bench accuracy reach scale reproduce clean
+.PHONY: demo test lint docs bench accuracy reach scale fuzz faults reproduce clean
 
 demo: .venv/.demo
 	$(BIN)/spectralmirror demo --output output/demo
@@ -35,6 +36,12 @@ reach: .venv/.dev
 
 scale: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.scale import main; main()'
+
+fuzz: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.fuzz import main; main()'
+
+faults: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.faults import main; main()'
 
 reproduce: .venv/.dev
 	$(BIN)/spectralmirror reproduce all $(QUICK) --output output/reproduction

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import gzip
 import re
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,8 +26,12 @@ __all__ = ["Batch", "Reader", "count_rows", "open_reader", "paths_of", "readers_
 
 #: Bytes of a column chunk that are buffered at a time.
 BUFFER = 1 << 16
+#: Bytes of a row group that are read without buffers.
+SMALL_GROUP = 1 << 25
 #: Bytes of text that are parsed at a time.
 CSV_BLOCK = 1 << 20
+#: What readers raise where files are damaged.
+DAMAGE = (OSError, EOFError, zlib.error, pa.ArrowException)
 KINDS = ".parquet, .arrow, .feather, .csv, .csv.gz or .tsv"
 
 
@@ -129,7 +134,11 @@ def count_rows(readers: Sequence[Reader]) -> int | None:
     """Return how many rows there are, where files tell without being read: Parquet does."""
     if not all(isinstance(reader, ParquetReader) for reader in readers):
         return None
-    return int(sum(pq.read_metadata(reader.name).num_rows for reader in readers))
+    total = 0
+    for reader in readers:
+        with _told(Path(reader.name), "is no Parquet file that can be read"):
+            total += pq.read_metadata(reader.name).num_rows
+    return total
 
 
 def _types(schema: Any, name: str) -> Mapping[str, Any]:
@@ -155,7 +164,9 @@ def _told(path: Path, what: str) -> Iterator[None]:
         raise FileNotFoundError(
             f"{path} is gone: it was there before. Files must stay until the work has ended."
         ) from None
-    except (OSError, pa.ArrowException) as error:
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} {what}: its text is not UTF-8.") from None
+    except DAMAGE as error:
         raise ValueError(f"{path} {what}: {_first_line(error)}") from None
 
 
@@ -194,20 +205,40 @@ class ParquetReader:
         row = 0
         with _told(self.path, "cannot be read"), self._open() as file:
             _still_there(self.name, file.schema_arrow.names, columns)
+            n_rows_told = file.metadata.num_rows
             batches = file.iter_batches(n_rows, columns=list(columns), use_threads=True)
             while True:
                 try:
                     table = next(batches, None)
+                    if table is None:
+                        break
+                    table.validate(full=True)
                 except (OSError, pa.ArrowException) as error:
                     raise self._damaged(file, row, columns, error) from None
-                if table is None:
-                    return
                 yield Batch(table, self.name, row)
                 row += table.num_rows
+            if row != n_rows_told:  # pages of a kind that is not known are passed over
+                raise ValueError(
+                    f"{self.path} is damaged: it has {row:,} rows where {n_rows_told:,} should be. "
+                    "Write the file again, or leave it out."
+                )
 
     def _open(self) -> Any:
+        """Open the file, with buffers where its row groups are large.
+
+        A buffer takes any length that a page claims to have, up to gigabytes; without one, pages
+        end where their column does.
+        """
+        known = pq.read_metadata(self.path)
+        sizes = _group_sizes(known)
+        if min(sizes, default=0) < 0 or sum(sizes) > self.path.stat().st_size:
+            raise pa.ArrowInvalid("its parts are longer than the file.")
         return pq.ParquetFile(
-            self.path, pre_buffer=False, buffer_size=BUFFER, page_checksum_verification=True
+            self.path,
+            metadata=known,
+            pre_buffer=False,
+            buffer_size=BUFFER if max(sizes, default=0) > SMALL_GROUP else 0,
+            page_checksum_verification=True,
         )
 
     def _damaged(self, file: Any, row: int, columns: Sequence[str], error: Exception) -> ValueError:
@@ -217,7 +248,7 @@ class ParquetReader:
             last = first + file.metadata.row_group(group).num_rows
             for column in columns if last > row else ():
                 try:
-                    file.read_row_group(group, columns=[column])
+                    file.read_row_group(group, columns=[column]).validate(full=True)
                 except (OSError, pa.ArrowException) as found:
                     return ValueError(
                         f"{self.path} is damaged: column {column!r} cannot be read in rows "
@@ -226,6 +257,15 @@ class ParquetReader:
                     )
             first = last
         return ValueError(f"{self.path} cannot be read from row {row:,} on: {_first_line(error)}")
+
+
+def _group_sizes(known: Any) -> list[int]:
+    """Return how many bytes of a Parquet file each of its row groups takes."""
+    groups = (known.row_group(i) for i in range(known.num_row_groups))
+    return [
+        sum(group.column(j).total_compressed_size for j in range(group.num_columns))
+        for group in groups
+    ]
 
 
 @dataclass
@@ -263,6 +303,7 @@ class ArrowReader:
             for i in range(file.num_record_batches):
                 with _told(self.path, f"is damaged, and cannot be read from row {row:,} on"):
                     table = file.get_batch(i)
+                    table.validate(full=True)  # places in text that lie outside end the process
                     table = table.cast(_without_views(table.schema))
                 for start in range(0, table.num_rows, n_rows):
                     yield Batch(table.slice(start, n_rows), self.name, row + start)
