@@ -172,8 +172,8 @@ class FittedTable:
         unknown = [v for v in np.unique(y).tolist() if str(v).lower() not in words]
         if unknown or len(words) < 2:
             raise ValueError(
-                f"Label {self.label!r} holds {unknown[0]!r}, but the labels that were fitted are "
-                f"{classes.tolist()}."
+                f"Label {self.label!r} holds {unknown[0]!r:.80}, but the labels that were fitted "
+                f"are {classes.tolist()}."
             )
         return np.array([words[str(value).lower()] for value in y.tolist()], dtype=classes.dtype)
 

@@ -176,13 +176,36 @@ def _still_there(path: str, names: Sequence[str], columns: Sequence[str]) -> Non
             raise ValueError(f"{path} has changed since it was scanned: {column!r} is gone.")
 
 
+class _OneFile:
+    """What the readers of files share: they notice when somebody writes to the file meanwhile."""
+
+    path: Path
+    name: str
+
+    @cached_property
+    def _as_scanned(self) -> tuple[int, ...]:
+        return self._now()
+
+    def _now(self) -> tuple[int, ...]:
+        with _told(self.path, "cannot be read"):
+            found = self.path.stat()
+        return found.st_size, found.st_mtime_ns, found.st_ino
+
+    def _check_unchanged(self) -> None:
+        if self._now() != self._as_scanned:
+            raise ValueError(
+                f"{self.path} has changed since it was scanned: do not change files while they are "
+                "being used."
+            )
+
+
 def _first_line(error: Exception) -> str:
     text = str(error).strip().splitlines() or [type(error).__name__]
     return text[0] if text[0].endswith((".", "!", "?")) else f"{text[0]}."
 
 
 @dataclass
-class ParquetReader:
+class ParquetReader(_OneFile):
     """A Parquet file."""
 
     path: Path
@@ -194,6 +217,7 @@ class ParquetReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
+        _ = self._as_scanned
         with _told(self.path, "is no Parquet file that can be read"):
             schema = pq.read_schema(self.path)
         return _types(schema, self.name)
@@ -203,6 +227,7 @@ class ParquetReader:
     ) -> Iterator[Batch]:
         """Read some columns, so many rows at a time."""
         row = 0
+        self._check_unchanged()
         with _told(self.path, "cannot be read"), self._open() as file:
             _still_there(self.name, file.schema_arrow.names, columns)
             n_rows_told = file.metadata.num_rows
@@ -217,6 +242,7 @@ class ParquetReader:
                     raise self._damaged(file, row, columns, error) from None
                 yield Batch(table, self.name, row)
                 row += table.num_rows
+            self._check_unchanged()
             if row != n_rows_told:  # pages of a kind that is not known are passed over
                 raise ValueError(
                     f"{self.path} is damaged: it has {row:,} rows where {n_rows_told:,} should be. "
@@ -230,14 +256,14 @@ class ParquetReader:
         end where their column does.
         """
         known = pq.read_metadata(self.path)
-        sizes = _group_sizes(known)
-        if min(sizes, default=0) < 0 or sum(sizes) > self.path.stat().st_size:
-            raise pa.ArrowInvalid("its parts are longer than the file.")
+        groups = (known.row_group(i) for i in range(known.num_row_groups))
+        largest = max((group.total_byte_size for group in groups), default=0)
+        small = min(largest, self.path.stat().st_size) <= SMALL_GROUP
         return pq.ParquetFile(
             self.path,
             metadata=known,
             pre_buffer=False,
-            buffer_size=BUFFER if max(sizes, default=0) > SMALL_GROUP else 0,
+            buffer_size=0 if small else BUFFER,
             page_checksum_verification=True,
         )
 
@@ -259,17 +285,8 @@ class ParquetReader:
         return ValueError(f"{self.path} cannot be read from row {row:,} on: {_first_line(error)}")
 
 
-def _group_sizes(known: Any) -> list[int]:
-    """Return how many bytes of a Parquet file each of its row groups takes."""
-    groups = (known.row_group(i) for i in range(known.num_row_groups))
-    return [
-        sum(group.column(j).total_compressed_size for j in range(group.num_columns))
-        for group in groups
-    ]
-
-
 @dataclass
-class ArrowReader:
+class ArrowReader(_OneFile):
     """An Arrow file (IPC, Feather)."""
 
     path: Path
@@ -281,6 +298,7 @@ class ArrowReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
+        _ = self._as_scanned
         with _told(self.path, "is no Arrow file that can be read"), self._open() as file:
             return _types(_without_views(file.schema), self.name)
 
@@ -294,6 +312,7 @@ class ArrowReader:
         self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
     ) -> Iterator[Batch]:
         """Read some columns, so many rows at a time."""
+        self._check_unchanged()
         with _told(self.path, "cannot be read"), self._open() as file:
             names = file.schema.names
         _still_there(self.name, names, columns)
@@ -308,10 +327,11 @@ class ArrowReader:
                 for start in range(0, table.num_rows, n_rows):
                     yield Batch(table.slice(start, n_rows), self.name, row + start)
                 row += table.num_rows
+        self._check_unchanged()
 
 
 @dataclass
-class CsvReader:
+class CsvReader(_OneFile):
     """A CSV file, also a compressed one."""
 
     path: Path
@@ -323,6 +343,7 @@ class CsvReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types, as far as the first megabyte tells."""
+        _ = self._as_scanned
         with _told(self.path, "cannot be read"), self._open(None) as file:
             return _types(file.schema, self.name)
 
@@ -361,17 +382,25 @@ class CsvReader:
     ) -> Iterator[Batch]:
         """Read some columns, about a megabyte of text at a time."""
         row = 0
+        self._check_unchanged()
+        for column in columns:
+            if pa.types.is_binary(self.types.get(column, pa.null())):
+                raise ValueError(
+                    f"{self.path} cannot be read: column {column!r} holds text that is not UTF-8. "
+                    "Save the file as UTF-8."
+                )
         with _told(self.path, "cannot be read"), self._open(columns, numbers) as file:
             while True:
                 with _told(self.path, f"cannot be read from row {row:,} on"):
                     try:
                         table = file.read_next_batch()
                     except StopIteration:
-                        return
+                        break
                     except pa.ArrowInvalid as error:
                         raise pa.ArrowInvalid(self._named(str(error))) from None
                 yield Batch(table, self.name, row)
                 row += table.num_rows
+        self._check_unchanged()
 
 
 @dataclass
