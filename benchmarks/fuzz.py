@@ -1,6 +1,7 @@
 """Tens of thousands of spoiled files: none may crash, hang, run code or pass for another model.
 
-Run with ``make fuzz``; ``N=40000`` files in all, ``SEED=0``, ``KIND=Parquet`` for some kinds only.
+Run with ``make fuzz``; ``N=40000`` files in all, ``SEED=0``, ``KIND=Parquet`` for some kinds
+only; Ctrl-C shows what was counted until then.
 Files are spoiled by :mod:`benchmarks.mutations` and read by child processes
 (:mod:`benchmarks.fuzz_child`), which may take so many seconds a file and so much memory. What
 should not be is kept in ``output/fuzz``.
@@ -28,7 +29,7 @@ from benchmarks.fuzz_child import KINDS
 __all__ = ["fuzz", "main"]
 
 #: Seconds for one file; those that are no mutants take some milliseconds.
-SECONDS = 15.0
+SECONDS = 30.0
 #: Files that one process reads.
 BATCH = 500
 #: How a file of this kind may end.
@@ -96,7 +97,7 @@ def _batch(kind: str, seed: int, first: int, last: int, folder: str) -> Iterator
 def _lines(child: subprocess.Popen[bytes]) -> Iterator[str]:
     """Yield what a child says, and that it has been silent for too long."""
     assert child.stdout is not None
-    held, limit = b"", 120.0  # it takes some seconds to start
+    held, limit = b"", 20 * SECONDS  # it takes some seconds to start
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         while True:
@@ -118,7 +119,8 @@ def _keep(read: Path, kind: str, seed: int, number: int, what: str, detail: str)
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{what}-{kind}-{seed}-{number}".replace(", ", "-").replace(" ", "-")
     at_hand = [read / f"kept-{number}", read / f"spoiled{KINDS[kind][0]}"]
-    shutil.copy(next(path for path in at_hand if path.exists()), folder / f"{name}{KINDS[kind][0]}")
+    for path in [path for path in at_hand if path.exists()][:1]:
+        shutil.copy(path, folder / f"{name}{KINDS[kind][0]}")
     (folder / f"{name}.txt").write_text(f"{detail}\n")
 
 
@@ -150,8 +152,12 @@ def main() -> None:
                 if not _is_fine(job[0], what):
                     bad.append((f"{job[0]} {number}: {what}", detail))
 
-        list(pool.map(work, jobs))
+        try:
+            list(pool.map(work, jobs))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
     columns = [*FINE, *BAD]
+    sizes = {kind: sum(counts[kind].values()) for kind in kinds}
     table = Table(title=f"{sum(sizes.values()):,} spoiled files, seed {seed}", title_justify="left")
     for column in ("kind", "files", *columns):
         table.add_column(column, justify="left" if column == "kind" else "right")
@@ -164,7 +170,8 @@ def main() -> None:
         console.print(f"{what}: {detail}", markup=False, highlight=False)
     console.print(f"{len(bad)} files ended as none should; they are in output/fuzz."
                   if bad else "No file ended as none should.")  # fmt: skip
-    sys.exit(1 if bad else 0)
+    sys.stdout.flush()
+    os._exit(1 if bad else 0)  # without waiting for children, where this was interrupted
 
 
 if __name__ == "__main__":

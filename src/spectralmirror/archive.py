@@ -112,6 +112,8 @@ def _check_nodes(schema: Any) -> set[str]:
         number = node.get("__id__")
         if number is not None and known.setdefault(number, node) != node:
             raise ForeignError("two things of one number")
+        if loader == "JsonNode" and node["content"][:1] in ("[", "{"):
+            raise ForeignError("a list in the place of a number or text")
         if "file" in node:
             files.add(node["file"])
     return files

@@ -114,6 +114,7 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         and (p >= 0).all()
         and np.isclose(p.sum(), 1)
         and (model.sharpness_ >= 0).all()
+        and np.isfinite(_largest_scores(model)).all()
         and len(model.classes_) == len(np.unique(model.classes_)) == 2
         and all(isinstance(getattr(model, name), Real) for name in REALS)
         and all(isinstance(getattr(model, name), Integral) for name in COUNTS)
@@ -123,6 +124,13 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         and all(_is_count(n) and isinstance(v, Real) for n, v in model.bic_path_.items())
         and _are(Start, model.starts_, list)
     )
+
+
+def _largest_scores(model: Any) -> Any:
+    """Return s_l (<|u_l|, |mean| + scale> + |b_l|): rows like those that were fitted have less."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.abs(model.feature_mean_) + np.abs(model.feature_scale_)
+        return model.sharpness_ * (np.abs(model.coef_) @ size + np.abs(model.intercept_))
 
 
 def _is_array(array: Any, shape: tuple[int, ...], *, finite: bool = True) -> bool:
