@@ -149,12 +149,16 @@ def _problem(
 def resumed(folder: Path, rng: Random, times: int, name: str = "hessian") -> Iterator[str]:
     """Interrupt ``reproduce`` again and again; yield what came of each interruption."""
     arguments = ("reproduce", name, "--quick", "--jobs", "2", "-o", "out")
-    folder.mkdir(parents=True, exist_ok=True)
+    alone = folder / "alone"
+    alone.mkdir(parents=True)
+    began = time.monotonic()
+    assert run(arguments, alone)[0] == 0
+    seconds = time.monotonic() - began
     kept: dict[Path, int] = {}
     for _ in range(times):
         sent = rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
         with start(arguments, folder) as work:
-            time.sleep(rng.uniform(0, 9))
+            time.sleep(rng.uniform(0.1, 0.8 * seconds))
             _send(work.pid, sent)
             _, said = work.communicate(timeout=600)
         cells = _cells(folder, name)
@@ -168,9 +172,6 @@ def resumed(folder: Path, rng: Random, times: int, name: str = "hessian") -> Ite
             yield f"{len(cells) - len(kept)} new cells kept"
         kept = cells
     code, said = run(arguments, folder)
-    alone = folder / "alone"
-    alone.mkdir()
-    assert run(arguments, alone)[0] == 0
     tables = [pl.read_parquet(where / "out" / f"{name}.parquet") for where in (folder, alone)]
     numbers = [t.select(pl.selectors.numeric()).to_numpy() for t in tables]
     same = code == 0 and np.array_equal(*numbers, equal_nan=True)
