@@ -107,9 +107,15 @@ def interrupted(
     arguments = (*command.arguments, "-o", command.output)
     with start(arguments, folder) as work:
         time.sleep(moment)
+        ready = _listens(work.pid)
         work.send_signal(sent)
         _, said = work.communicate(timeout=600)
-    problem = _problem(command, folder, sent, work.returncode, said, has_old, expected)
+    early = not ready and work.returncode != 0  # what is said then is Python's
+    problem = (
+        None if early else _problem(command, folder, sent, work.returncode, said, has_old, expected)
+    )
+    if early and {path.name for path in folder.iterdir()} - _known(command):
+        problem = "something was left behind"
     if problem is None and sent == signal.SIGKILL:
         code, said = run(arguments, folder)
         same = code == 0 and command.result(output) == expected
@@ -117,7 +123,23 @@ def interrupted(
     shutil.rmtree(folder)
     if problem is not None:
         return f"BAD: {problem}"
+    if early:
+        return "while Python starts"
     return "finished before" if work.returncode == 0 else "nothing half-written"
+
+
+def _known(command: Command) -> set[str]:
+    return {"data.parquet", "model.skops", "tmp", command.output}
+
+
+def _listens(pid: int) -> bool:
+    """Return whether a process catches or ignores SIGTERM: Python alone does not (Linux)."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return True
+    masks = [int(line.split()[1], 16) for line in lines if line.startswith(("SigCgt", "SigIgn"))]
+    return any(mask >> (signal.SIGTERM - 1) & 1 for mask in masks)
 
 
 def _problem(
@@ -135,8 +157,7 @@ def _problem(
         return "the old file is gone"
     if sent == signal.SIGKILL:
         return None if code in (0, -sent) else f"exit code {code}: {said}"
-    known = {"data.parquet", "model.skops", "tmp", command.output}
-    left = [path for path in folder.rglob("*") if path.name not in known]
+    left = [path for path in folder.rglob("*") if path.name not in _known(command)]
     if left:
         return f"left behind: {left}"
     if code == 0:

@@ -19,7 +19,7 @@ __all__ = ["CANARY", "mutated_bytes", "mutated_model"]
 #: What pickles in mutated models would make, if anybody unpickled them.
 CANARY = "spectralmirror-canary"
 #: A member of this many bytes is a bomb.
-BOMB = 1 << 29
+BOMB = 1 << 27
 
 
 # Any file
@@ -288,7 +288,7 @@ _ARRAYS = [_spoil_array, _change_numbers, _change_numbers, _change_form, _huge, 
 
 @cache
 def _bomb() -> bytes:
-    """Return the bytes of an archive with half a gigabyte of zeros, half a megabyte long."""
+    """Return the bytes of an archive with 128 megabytes of zeros, half a megabyte long."""
     buffer, zeros = io.BytesIO(), bytes(1 << 20)
     with (
         zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,

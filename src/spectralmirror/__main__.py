@@ -5,10 +5,12 @@ import signal
 import sys
 from typing import Any
 
+STOPS = signal.SIGINT, signal.SIGTERM
+
 
 def main() -> None:
     """Run the command line; interrupted while it is loaded, it ends with a sentence."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOPS:
         signal.signal(number, _end)
     from spectralmirror.cli import main as run
 
@@ -16,6 +18,10 @@ def main() -> None:
         run()
     except KeyboardInterrupt:  # before or after the work of a command
         _end()
+    finally:
+        for number in STOPS:  # all is done and said, and Python only has to end
+            signal.signal(number, signal.SIG_IGN)
+        exec("")  # else Python may end as if nobody had caught an interruption inside another exec
 
 
 def _end(*_: Any) -> None:
