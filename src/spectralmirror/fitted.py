@@ -194,8 +194,8 @@ class FittedTable:
                         unknown = [] if term is None else term.unknown(column)
                         if term is not None and unknown and name not in required:
                             return ValueError(
-                                f"Column {name!r} holds {unknown[0]!r}, which was not there when "
-                                f"the model was fitted (it knows {', '.join(term.levels)}): mend "
+                                f"Column {name!r} holds {unknown[0]!r:.80}, which was not there "
+                                f"when the model was fitted (it knows {', '.join(term.levels)}): mend "
                                 "it, or use --missing impute or drop, where it counts as missing."
                             )
                     if name in self.recipe.numbers:
