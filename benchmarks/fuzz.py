@@ -139,10 +139,8 @@ def main() -> None:
             for kind in kinds for first in range(0, sizes[kind], BATCH)]  # fmt: skip
     counts: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
     bad: list[tuple[str, str]] = []
-    with (
-        Progress(console=console, transient=True) as progress,
-        ThreadPoolExecutor(os.cpu_count()) as pool,
-    ):
+    pool = ThreadPoolExecutor(os.cpu_count())
+    with Progress(console=console, transient=True) as progress:
         task = progress.add_task("files", total=sum(sizes.values()))
 
         def work(job: tuple[str, int, int, int]) -> None:
