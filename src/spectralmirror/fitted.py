@@ -196,7 +196,8 @@ class FittedTable:
                             return ValueError(
                                 f"Column {name!r} holds {unknown[0]!r:.80}, which was not there "
                                 f"when the model was fitted (it knows {', '.join(term.levels)}): "
-                                "mend it, or use --missing impute or drop, where it counts as missing."
+                                "mend it, or use --missing impute or drop, where it counts as "
+                                "missing."
                             )
                     if name in self.recipe.numbers:
                         x = np.asarray(column_values(column), dtype=np.float64)
