@@ -1,7 +1,8 @@
 # Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
 # `make trust` coverage, calibration and faults of the model, `make memory` peak memory and leaks,
-# `make scale` files, Dask and Spark (it makes 6 GB of files), `make reproduce` the paper's figures and
+# `make scale` files, Dask and Spark (it makes 6 GB of files), `make fuzz` reads spoiled files,
+# `make faults` interrupts commands and fills disks, `make reproduce` the paper's figures and
 # claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
 # `make properties` tries the properties on many new examples,
 # `make wheel` installs what we would publish into an empty environment and uses it there,
@@ -12,8 +13,8 @@ NOT_CORE := browser docs examples experiments spark
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: demo test lint docs bench accuracy reach trust memory scale reproduce properties wheel \
-  oldest clean
+.PHONY: demo test lint docs bench accuracy reach trust memory scale fuzz faults reproduce properties \
+  wheel oldest clean
 
 demo: .venv/.demo
 	$(BIN)/spectralmirror demo --output output/demo
@@ -48,6 +49,12 @@ memory: .venv/.dev
 
 scale: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.scale import main; main()'
+
+fuzz: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.fuzz import main; main()'
+
+faults: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.faults import main; main()'
 
 reproduce: .venv/.dev
 	$(BIN)/spectralmirror reproduce all $(QUICK) --output output/reproduction

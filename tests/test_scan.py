@@ -551,7 +551,7 @@ def test_a_file_that_vanishes_between_passes(rows, tmp_path):
 def test_a_file_that_changes_between_passes(rows, tmp_path):
     longer = lambda path: shutil.copy(path.parent / "part-1.parquet", path)  # noqa: E731
     source = vanishing(rows, tmp_path, longer)
-    with pytest.raises(ValueError, match="had 4,000 rows when they were first read"):
+    with pytest.raises(ValueError, match=r"part-3\.parquet has changed since it was scanned"):
         reduce(source, LabelledMoments.of)
 
 
@@ -892,7 +892,7 @@ def test_a_file_that_grows_between_passes(rows, tmp_path):
         pl.concat([frame, frame]).write_parquet(path)
 
     source = vanishing(rows, tmp_path, grow)
-    with pytest.raises(ValueError, match="had 4,000 rows when they were first read"):
+    with pytest.raises(ValueError, match=r"part-3\.parquet has changed since it was scanned"):
         reduce(source, LabelledMoments.of)
 
 

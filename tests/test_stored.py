@@ -25,8 +25,9 @@ from spectralmirror import (
     load,
     save,
 )
+from spectralmirror.archive import OURS
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.stored import OURS, written_by
+from spectralmirror.stored import written_by
 
 GOLDEN = Path(__file__).parent / "golden"
 X, Y, TRUTH = make_linear_classifier_mixture(2_000, 5, group_size=5, random_state=0)
@@ -174,7 +175,9 @@ def test_what_is_no_model_or_does_not_fit_together_is_refused(tmp_path):
         load(changed(tmp_path, model=LinearClassifierMixture()))
     for name, value in (
         ("coef_", np.full((2, 4), np.nan)),
-        ("predict_proba", np.add),
+        ("predict_proba", 3),
+        ("weights_", np.array([1.5, -0.5])),
+        ("status_", 3),
         ("response", "other"),
         ("classes_", np.arange(3)),
     ):
@@ -182,6 +185,9 @@ def test_what_is_no_model_or_does_not_fit_together_is_refused(tmp_path):
         setattr(broken, name, value)
         with pytest.raises(ValueError, match="do not fit together"):
             load(changed(tmp_path, model=broken))
+    broken.predict_proba = np.add
+    with pytest.raises(ValueError, match=r"holds numpy\.add, which no model"):
+        load(changed(tmp_path, model=broken))
     whole = load(GOLDEN / "format-1.skops")
     mirror = SpectralMirror(2).fit(X, Y)
     for change in ({"about": "nope"}, {"missing": "whatever"}, {"mixture": mirror}, {"label": 3}):

@@ -1,15 +1,34 @@
 """``spectralmirror``, and ``python -m spectralmirror``: the command line."""
 
+import os
+import signal
 import sys
+from typing import Any
+
+STOPS = signal.SIGINT, signal.SIGTERM
 
 
 def main() -> None:
-    """Run the command line, and end without a word when interrupted while it is loaded."""
+    """Run the command line; interrupted while it is loaded, it ends with a sentence."""
+    for number in STOPS:
+        signal.signal(number, _end)
+    from spectralmirror.cli import main as run
+
     try:
-        from spectralmirror.cli import main as run
-    except KeyboardInterrupt:
-        sys.exit(1)
-    run()
+        run()
+    except KeyboardInterrupt:  # before or after the work of a command
+        _end()
+    finally:
+        for number in STOPS:  # all is done and said, and Python only has to end
+            signal.signal(number, signal.SIG_IGN)
+        exec("")  # else Python may end as if nobody had caught an interruption inside another exec
+
+
+def _end(*_: Any) -> None:
+    """End at once: exceptions that are raised inside an import may be swallowed there."""
+    sys.stderr.write("Interrupted.\n")
+    sys.stderr.flush()
+    os._exit(1)
 
 
 if __name__ == "__main__":

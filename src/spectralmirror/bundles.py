@@ -231,7 +231,7 @@ class Spilled:
         self._like = keyed[:0]
         for name, values in _arrays(keyed).items():
             with self._path(b, name).open("ab") as file:
-                np.ascontiguousarray(values).tofile(file)
+                file.write(np.ascontiguousarray(values).data)  # tofile does not say why it fails
 
     def _read(self, b: int) -> Keyed:
         assert self._like is not None

@@ -85,6 +85,11 @@ class Columns:
                     )
             numbers = features if weight is None else [*features, weight]
             check_columns({name: types[name] for name in numbers}, f" of {reader.name}")
+            if label is not None and "binary" in str(types[label]):
+                raise ValueError(
+                    f"Label {label!r} of {reader.name} holds bytes, or text that is not UTF-8: "
+                    "save the file as UTF-8."
+                )
             for name in others:
                 if str(types[name]) != "null" and family(types[name]) != family(first[name]):
                     raise ValueError(

@@ -174,8 +174,8 @@ class FittedTable:
         unknown = [v for v in np.unique(y).tolist() if str(v).lower() not in words]
         if unknown or len(words) < 2:
             raise ValueError(
-                f"Label {self.label!r} holds {unknown[0]!r}, but the labels that were fitted are "
-                f"{classes.tolist()}."
+                f"Label {self.label!r} holds {unknown[0]!r:.80}, but the labels that were fitted "
+                f"are {classes.tolist()}."
             )
         return np.array([words[str(value).lower()] for value in y.tolist()], dtype=classes.dtype)
 
@@ -196,9 +196,10 @@ class FittedTable:
                         unknown = [] if term is None else term.unknown(column)
                         if term is not None and unknown and name not in required:
                             return ValueError(
-                                f"Column {name!r} holds {unknown[0]!r}, which was not there when "
-                                f"the model was fitted (it knows {', '.join(term.levels)}): mend "
-                                "it, or use --missing impute or drop, where it counts as missing."
+                                f"Column {name!r} holds {unknown[0]!r:.80}, which was not there "
+                                f"when the model was fitted (it knows {', '.join(term.levels)}): "
+                                "mend it, or use --missing impute or drop, where it counts as "
+                                "missing."
                             )
                     if name in self.recipe.numbers:
                         x = np.asarray(column_values(column), dtype=np.float64)

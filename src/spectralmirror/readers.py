@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import gzip
 import re
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,9 +26,13 @@ __all__ = ["Batch", "Reader", "count_rows", "open_reader", "paths_of", "readers_
 
 #: Bytes of a column chunk that are buffered at a time.
 BUFFER = 1 << 16
+#: Bytes of a row group that are read without buffers.
+SMALL_GROUP = 1 << 25
 #: Bytes of text that are parsed at a time.
 CSV_BLOCK = 1 << 20
 NO_PARQUET = "is no Parquet file that can be read"
+#: What readers raise where files are damaged.
+DAMAGE = (OSError, EOFError, zlib.error, pa.ArrowException)
 KINDS = ".parquet, .arrow, .feather, .csv, .csv.gz or .tsv"
 
 
@@ -160,7 +165,9 @@ def _told(path: Path, what: str) -> Iterator[None]:
         raise FileNotFoundError(
             f"{path} is gone: it was there before. Files must stay until the work has ended."
         ) from None
-    except (OSError, pa.ArrowException) as error:
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} {what}: its text is not UTF-8.") from None
+    except DAMAGE as error:
         raise ValueError(f"{path} {what}: {_first_line(error)}") from None
 
 
@@ -170,13 +177,36 @@ def _still_there(path: str, names: Sequence[str], columns: Sequence[str]) -> Non
             raise ValueError(f"{path} has changed since it was scanned: {column!r} is gone.")
 
 
+class _OneFile:
+    """What the readers of files share: they notice when somebody writes to the file meanwhile."""
+
+    path: Path
+    name: str
+
+    @cached_property
+    def _as_scanned(self) -> tuple[int, ...]:
+        return self._now()
+
+    def _now(self) -> tuple[int, ...]:
+        with _told(self.path, "cannot be read"):
+            found = self.path.stat()
+        return found.st_size, found.st_mtime_ns, found.st_ino
+
+    def _check_unchanged(self) -> None:
+        if self._now() != self._as_scanned:
+            raise ValueError(
+                f"{self.path} has changed since it was scanned: do not change files while they are "
+                "being used."
+            )
+
+
 def _first_line(error: Exception) -> str:
     text = str(error).strip().splitlines() or [type(error).__name__]
     return text[0] if text[0].endswith((".", "!", "?")) else f"{text[0]}."
 
 
 @dataclass
-class ParquetReader:
+class ParquetReader(_OneFile):
     """A Parquet file."""
 
     path: Path
@@ -188,6 +218,7 @@ class ParquetReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
+        _ = self._as_scanned
         with _told(self.path, NO_PARQUET):
             schema = pq.read_schema(self.path)
         return _types(schema, self.name)
@@ -197,22 +228,44 @@ class ParquetReader:
     ) -> Iterator[Batch]:
         """Read some columns, so many rows at a time."""
         row = 0
+        self._check_unchanged()
         with _told(self.path, "cannot be read"), self._open() as file:
             _still_there(self.name, file.schema_arrow.names, columns)
+            n_rows_told = file.metadata.num_rows
             batches = file.iter_batches(n_rows, columns=list(columns), use_threads=True)
             while True:
                 try:
                     table = next(batches, None)
+                    if table is None:
+                        break
+                    table.validate(full=True)
                 except (OSError, pa.ArrowException) as error:
                     raise self._damaged(file, row, columns, error) from None
-                if table is None:
-                    return
                 yield Batch(table, self.name, row)
                 row += table.num_rows
+            self._check_unchanged()
+            if row != n_rows_told:  # pages of a kind that is not known are passed over
+                raise ValueError(
+                    f"{self.path} is damaged: it has {row:,} rows where {n_rows_told:,} should be. "
+                    "Write the file again, or leave it out."
+                )
 
     def _open(self) -> Any:
+        """Open the file, with buffers where its row groups are large.
+
+        A buffer takes any length that a page claims to have, up to gigabytes; without one, pages
+        end where their column does.
+        """
+        known = pq.read_metadata(self.path)
+        groups = (known.row_group(i) for i in range(known.num_row_groups))
+        largest = max((group.total_byte_size for group in groups), default=0)
+        small = min(largest, self.path.stat().st_size) <= SMALL_GROUP
         return pq.ParquetFile(
-            self.path, pre_buffer=False, buffer_size=BUFFER, page_checksum_verification=True
+            self.path,
+            metadata=known,
+            pre_buffer=False,
+            buffer_size=0 if small else BUFFER,
+            page_checksum_verification=True,
         )
 
     def _damaged(self, file: Any, row: int, columns: Sequence[str], error: Exception) -> ValueError:
@@ -222,7 +275,7 @@ class ParquetReader:
             last = first + file.metadata.row_group(group).num_rows
             for column in columns if last > row else ():
                 try:
-                    file.read_row_group(group, columns=[column])
+                    file.read_row_group(group, columns=[column]).validate(full=True)
                 except (OSError, pa.ArrowException) as found:
                     return ValueError(
                         f"{self.path} is damaged: column {column!r} cannot be read in rows "
@@ -234,7 +287,7 @@ class ParquetReader:
 
 
 @dataclass
-class ArrowReader:
+class ArrowReader(_OneFile):
     """An Arrow file (IPC, Feather)."""
 
     path: Path
@@ -246,6 +299,7 @@ class ArrowReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types."""
+        _ = self._as_scanned
         with _told(self.path, "is no Arrow file that can be read"), self._open() as file:
             return _types(_without_views(file.schema), self.name)
 
@@ -259,6 +313,7 @@ class ArrowReader:
         self, columns: Sequence[str], n_rows: int, numbers: Collection[str] = ()
     ) -> Iterator[Batch]:
         """Read some columns, so many rows at a time."""
+        self._check_unchanged()
         with _told(self.path, "cannot be read"), self._open() as file:
             names = file.schema.names
         _still_there(self.name, names, columns)
@@ -268,14 +323,16 @@ class ArrowReader:
             for i in range(file.num_record_batches):
                 with _told(self.path, f"is damaged, and cannot be read from row {row:,} on"):
                     table = file.get_batch(i)
+                    table.validate(full=True)  # places in text that lie outside end the process
                     table = table.cast(_without_views(table.schema))
                 for start in range(0, table.num_rows, n_rows):
                     yield Batch(table.slice(start, n_rows), self.name, row + start)
                 row += table.num_rows
+        self._check_unchanged()
 
 
 @dataclass
-class CsvReader:
+class CsvReader(_OneFile):
     """A CSV file, also a compressed one."""
 
     path: Path
@@ -287,6 +344,7 @@ class CsvReader:
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """The columns and their types, as far as the first megabyte tells."""
+        _ = self._as_scanned
         with _told(self.path, "cannot be read"), self._open(None) as file:
             return _types(file.schema, self.name)
 
@@ -325,17 +383,25 @@ class CsvReader:
     ) -> Iterator[Batch]:
         """Read some columns, about a megabyte of text at a time."""
         row = 0
+        self._check_unchanged()
+        for column in columns:
+            if pa.types.is_binary(self.types.get(column, pa.null())):
+                raise ValueError(
+                    f"{self.path} cannot be read: column {column!r} holds text that is not UTF-8. "
+                    "Save the file as UTF-8."
+                )
         with _told(self.path, "cannot be read"), self._open(columns, numbers) as file:
             while True:
                 with _told(self.path, f"cannot be read from row {row:,} on"):
                     try:
                         table = file.read_next_batch()
                     except StopIteration:
-                        return
+                        break
                     except pa.ArrowInvalid as error:
                         raise pa.ArrowInvalid(self._named(str(error))) from None
                 yield Batch(table, self.name, row)
                 row += table.num_rows
+        self._check_unchanged()
 
 
 @dataclass

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-import zlib
-from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED
 
-import numpy as np
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror import __version__
+from spectralmirror.archive import OURS, ForeignError, check_archive, is_dense
 from spectralmirror.files import written_whole
+from spectralmirror.wholeness import is_whole
 
 __all__ = ["load", "save", "written_by"]
 
 #: Raised when files of this version cannot be read by earlier ones.
 FORMAT = 1
-#: What a file may hold besides numbers, text and what skops knows of NumPy and scikit-learn.
-OURS = {
-    f"spectralmirror.{name}"
-    for name in (
-        "fitted.FittedTable",
-        "hessian.PrincipalHessianDirections",
-        "mixture.estimator.LinearClassifierMixture",
-        "mixture.starts.Start",
-        "moments.FeatureMoments",
-        "recipe.Category",
-        "recipe.Number",
-        "recipe.Recipe",
-        "subspace.SpectralMirror",
-        "whitening.Whitening",
-    )
-} | {"numpy.dtype"}
+#: What the loader may make besides numbers, text and what holds them.
+TRUSTED = sorted(OURS | {"numpy.dtype"})
 
 
 def save(model: Any, path: str | Path) -> None:
@@ -66,12 +50,15 @@ def save(model: Any, path: str | Path) -> None:
     check_is_fitted(getattr(model, "mixture", model))
     content = {"format": FORMAT, "written_by": f"spectralmirror {__version__}", "model": model}
     packed = skops.io.dumps(content, compression=ZIP_DEFLATED)
-    foreign = set(skops.io.get_untrusted_types(data=packed)) - OURS
-    if foreign:
+    if not is_dense(packed):  # numbers that are nearly all the same look like a bomb
+        packed = skops.io.dumps(content, compression=ZIP_STORED)
+    try:
+        check_archive(packed)
+    except ForeignError as foreign:
         raise ValueError(
-            f"A model that holds {', '.join(sorted(foreign))} cannot be stored: a parameter was "
-            "set to something of another kind."
-        )
+            f"A model that holds {foreign} cannot be stored: a parameter was set to something of "
+            "another kind."
+        ) from None
     with written_whole(Path(path)) as unfinished:
         unfinished.write_bytes(packed)
 
@@ -109,23 +96,16 @@ def _content(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     packed = path.read_bytes()
-    foreign = ValueError(f"{path} is no model of spectralmirror.")
+    no_model = ValueError(f"{path} is no model of spectralmirror.")
     _check_container(packed, path)
     try:
-        unknown = set(skops.io.get_untrusted_types(data=packed)) - OURS
-    except Exception:  # whatever a mutilated or foreign file may cause inside the reader
-        raise foreign from None
-    if unknown:
-        raise ValueError(
-            f"{path} holds {', '.join(sorted(unknown)[:3])}, which no model of spectralmirror "
-            "does: it was not loaded."
-        )
-    try:
-        content = skops.io.loads(packed, trusted=sorted(OURS))
-    except Exception as error:
+        content = skops.io.loads(packed, trusted=TRUSTED)
+    except Exception as error:  # whatever a mutilated file may cause inside the loader
         raise ValueError(f"{path} is damaged ({type(error).__name__}).") from None
     if not isinstance(content, dict) or not {"format", "written_by", "model"} <= set(content):
-        raise foreign
+        raise no_model
+    if not isinstance(content["written_by"], str) or type(content["format"]) is not int:
+        raise no_model
     if content["format"] != FORMAT:
         raise ValueError(
             f"{path} was written by {content['written_by']}, which is newer than this one "
@@ -136,68 +116,31 @@ def _content(path: str | Path) -> dict[str, Any]:
 
 
 def _check_container(packed: bytes, path: Path) -> None:
-    """Raise where a file is no archive, was cut off, or has other checksums than it says."""
+    """Raise where a file is no archive of a model, was cut off, or differs from its checksums."""
     try:
-        with ZipFile(BytesIO(packed)) as file:
-            damaged = file.testzip()
-    except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, zlib.error):
+        damaged = check_archive(packed)
+    except ForeignError as foreign:
+        what = ascii(str(foreign)[:200])[1:-1]
+        raise ValueError(
+            f"{path} holds {what}, which no model of spectralmirror does: it was not loaded."
+        ) from None
+    except Exception:  # whatever a foreign file may cause
         hint = ", or was cut off or damaged" if packed[:2] == b"PK" else ""
         raise ValueError(f"{path} is no model of spectralmirror{hint}.") from None
     if damaged:
-        raise ValueError(f"{path} is damaged ({damaged}): store the model again.")
+        raise ValueError(f"{path} is damaged ({damaged[:80]!r}): store the model again.")
 
 
 def _check(model: Any, path: Path) -> None:
     """Raise where the parts of a model do not fit together."""
-    kind = _name(type(model))
-    if kind not in OURS or kind == "numpy.dtype":
+    if _name(type(model)) not in OURS:
         raise ValueError(f"{path} holds a {type(model).__name__}, which is no model.")
     try:
-        whole = _is_table(model) if kind.endswith(".FittedTable") else _is_estimator(model)
-    except (AttributeError, TypeError, ValueError, NotFittedError):
+        whole = is_whole(model)
+    except Exception:  # whatever parts of other kinds may cause
         whole = False
     if not whole:
         raise ValueError(f"{path} is damaged: the parts of the model do not fit together.")
-
-
-def _is_table(model: Any) -> bool:
-    from spectralmirror.mixture import LinearClassifierMixture
-    from spectralmirror.recipe import Category, Number, Recipe
-
-    kinds = type(model.mixture) is LinearClassifierMixture and type(model.recipe) is Recipe
-    kinds &= all(type(term) in (Category, Number) for term in model.recipe.terms)
-    texts = isinstance(model.label, str) and isinstance(model.group, str | None)
-    known = isinstance(model.about, dict) and {"source", "n_rows", "notes"} <= set(model.about)
-    sizes = len(model.recipe.names) == model.mixture.n_features_in_
-    policy = model.missing in ("error", "impute", "drop")
-    return kinds and texts and known and sizes and policy and _is_estimator(model.mixture)
-
-
-def _is_estimator(model: Any) -> bool:
-    """Whether shapes agree, numbers are finite, and nothing stands in the place of a method."""
-    check_is_fitted(model)
-    if any(callable(value) for value in vars(model).values()):
-        return False
-    d = model.n_features_in_
-    if not hasattr(model, "coef_"):
-        return bool(model.components_.shape[1] == d and np.isfinite(model.components_).all())
-    k = model.n_components_
-    shapes = {
-        "coef_": (k, d),
-        "intercept_": (k,),
-        "weights_": (k,),
-        "sharpness_": (k,),
-        "feature_mean_": (d,),
-        "feature_scale_": (d,),
-    }
-    arrays = [getattr(model, name) for name in shapes]
-    alike = [array.shape for array in arrays] == list(shapes.values())
-    finite = all(np.isfinite(array).all() for array in arrays)
-    return bool(alike and finite and np.isclose(model.weights_.sum(), 1)) and _is_binary(model)
-
-
-def _is_binary(model: Any) -> bool:
-    return len(model.classes_) == 2 and model.response in ("logistic", "probit", "hard")
 
 
 def _name(kind: type) -> str:

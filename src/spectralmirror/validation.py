@@ -386,7 +386,7 @@ def check_classes(classes: NDArray[Any]) -> None:
         raise ValueError(
             f"y has only one class, {classes.tolist()[0]!r}: pass labels of two classes."
         )
-    shown = ", ".join(repr(value) for value in classes[:3].tolist())
+    shown = ", ".join(f"{value!r:.80}" for value in classes[:3].tolist())
     if type_of_target(classes) == "continuous":
         raise ValueError(
             f"Unknown label type: y is continuous ({shown}, ...), but labels have two classes: "

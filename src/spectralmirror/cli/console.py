@@ -29,6 +29,7 @@ __all__ = [
     "end",
     "errors",
     "fail",
+    "interruptible",
     "print_json",
     "say",
     "told",
@@ -88,9 +89,8 @@ def print_json(data: Any) -> None:
 @contextmanager
 def told(quiet: bool = False, kept: str = "Nothing was written.") -> Iterator[None]:
     """Turn what goes wrong into one sentence and an exit code: 2 for bad input, else 1."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
-        with warnings.catch_warnings():
+        with interruptible(), warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = _warner(quiet)
             yield
@@ -113,6 +113,18 @@ def told(quiet: bool = False, kept: str = "Nothing was written.") -> Iterator[No
             f"This is a fault of spectralmirror ({type(problem).__name__}: {problem}). {kept} "
             "Please report it, with what SPECTRALMIRROR_TRACEBACK=1 before the command shows."
         )
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt for Ctrl-C and for SIGTERM alike, so that work can be cleaned up."""
+    numbers = signal.SIGINT, signal.SIGTERM
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _sentence(problem: Exception) -> str:

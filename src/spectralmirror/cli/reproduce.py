@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from spectralmirror.cli.console import Quiet, console, end, errors, fail
+from spectralmirror.cli.console import Quiet, console, end, errors, fail, interruptible
 from spectralmirror.files import sweep
 
 __all__ = ["NAMES", "reproduce"]
@@ -73,10 +72,10 @@ def reproduce(
     full = [name for name in chosen if quick and scale_of(name, output) == "full"]
     if full:
         fail(f"{output} holds the full run of {', '.join(full)}: choose another --output.")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
-        for name in chosen:
-            _reproduce(name, output, scale, jobs, quiet)
+        with interruptible():
+            for name in chosen:
+                _reproduce(name, output, scale, jobs, quiet)
     except KeyboardInterrupt:
         end(f"Interrupted. The same command goes on from there. {KEPT}")
     except (BrokenExecutor, MemoryError) as problem:
