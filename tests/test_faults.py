@@ -3,13 +3,18 @@
 ``make faults`` does the same at many more moments.
 """
 
+import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
+import typer
 from benchmarks.faults import _spill_full, changing, disk_full, small_disk
 from benchmarks.interruptions import COMMANDS
+
+from spectralmirror.cli.console import told
 
 #: An import that never ends, once it has told that it is under way.
 LOADING = """
@@ -76,3 +81,14 @@ def test_no_room_for_a_table(tmp_path):
 def test_no_room_for_scattered_groups(tmp_path):
     with disk(tmp_path / "disk", 64) as small:
         assert _spill_full(small) == "told"
+
+
+def test_an_interruption_that_an_import_turns_into_something_else(capsys):
+    with pytest.raises(typer.Exit) as ended, told():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            raise ImportError("cannot load") from None
+    assert ended.value.exit_code == 1
+    assert capsys.readouterr().err == "Interrupted. Nothing was written.\n"

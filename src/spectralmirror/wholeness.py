@@ -120,6 +120,7 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         and all(isinstance(getattr(model, name), Integral) for name in COUNTS)
         and isinstance(model.converged_, bool | np.bool_)
         and isinstance(getattr(model, "grouped_", False), bool)  # earlier files do not say
+        and isinstance(getattr(model, "degrees_of_freedom_", np.inf), Real)
         and isinstance(model.status_, str)
         and all(_is_count(n) and isinstance(v, Real) for n, v in model.bic_path_.items())
         and _are(Start, model.starts_, list)

@@ -117,11 +117,25 @@ def told(quiet: bool = False, kept: str = "Nothing was written.") -> Iterator[No
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt for Ctrl-C and for SIGTERM alike, so that work can be cleaned up."""
+    """Raise KeyboardInterrupt for Ctrl-C and for SIGTERM alike, so that work can be cleaned up.
+
+    Also where it was taken for something else on its way, as extension modules do while they are
+    imported: whatever is raised after a signal is an interruption.
+    """
     numbers = signal.SIGINT, signal.SIGTERM
-    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    came = []
+
+    def stop(number: int, frame: Any) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = [signal.signal(number, stop) for number in numbers]
     try:
         yield
+    except Exception:
+        if came:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
