@@ -83,12 +83,16 @@ def test_no_room_for_scattered_groups(tmp_path):
         assert _spill_full(small) == "told"
 
 
+def interrupted_import():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+    except KeyboardInterrupt:
+        raise ImportError("cannot load") from None
+
+
 def test_an_interruption_that_an_import_turns_into_something_else(capsys):
     with pytest.raises(typer.Exit) as ended, told():
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(5)
-        except KeyboardInterrupt:
-            raise ImportError("cannot load") from None
+        interrupted_import()
     assert ended.value.exit_code == 1
     assert capsys.readouterr().err == "Interrupted. Nothing was written.\n"
