@@ -3,6 +3,7 @@
 test_bad_input.py has the same for what is passed to ``fit``, test_bad_files.py for commands.
 """
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from spectralmirror import (
     FeatureMoments,
     LinearClassifierMixture,
     SpectralMirror,
+    WeakSignalWarning,
     load,
     pairwise_differences,
     save,
@@ -41,10 +43,12 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def models():
-    return {
-        "mixture": LinearClassifierMixture(1).fit(X, Y),
-        "mirror": SpectralMirror(2, random_state=0).fit(X, Y),
-    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakSignalWarning)
+        return {
+            "mixture": LinearClassifierMixture(1).fit(X, Y),
+            "mirror": SpectralMirror(2, random_state=0).fit(X, Y),
+        }
 
 
 def fitted(**options):

@@ -11,7 +11,7 @@ from spectralmirror import LinearClassifierMixture, SpectralMirror, load, save, 
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.rowset import Rowset
 
-N, D = 400, 5
+N, D = 2_000, 5
 
 
 @pytest.fixture(scope="module")

@@ -603,7 +603,7 @@ def test_bad_use(rows, tmp_path):
     for call, told in [
         (lambda: scan(path, label="yy"), "has no column 'yy'; did you mean 'y'"),
         (lambda: scan(path, label="y", features=["a", "text"]), "column 'text' of .* holds"),
-        (lambda: scan(path, label="y", features=["a", "y"]), "cannot be a feature and something"),
+        (lambda: scan(path, label="y", features=["a", "y"]), "'y' can be only one thing"),
         (lambda: scan(path, label="y", features=[]), "has no column of numbers"),
         (lambda: scan(path, label="y", block_bytes=0), "block_bytes must be a whole number"),
         (lambda: scan(tmp_path / "rows.xlsx", label="y"), "no file"),

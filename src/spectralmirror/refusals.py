@@ -41,7 +41,8 @@ def refuse_features(X: Any) -> None:
         raise ValueError(
             f"X is a path, {shortened(str(X))}: fit spectralmirror.scan(path, label=...) instead."
         )
-    if isinstance(X, dict | set | Number | None):
+    # SciPy's matrices in the form of a dictionary are one
+    if isinstance(X, dict | set | Number | None) and not sparse.issparse(X):
         raise ValueError(
             f"X must be a table of rows and columns (Expected 2D array), got {type(X).__name__}: "
             "pass an array or a DataFrame."

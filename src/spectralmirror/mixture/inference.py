@@ -140,8 +140,11 @@ def n_different_rows(rowset: Rowset, most: int) -> int:
     """Count rows that differ in their features, up to so many.
 
     Labels without groups only tell P(y | x) of every different x: as many numbers as there are
-    such x cannot determine more parameters than that.
+    such x cannot determine more parameters than that. Rows that are not in memory are not read
+    once more for this, and taken to be different.
     """
+    if not isinstance(rowset, Rowset):
+        return most
     seen: set[bytes] = set()
     for block in rowset.blocks():
         for first in range(0, len(block), most):
