@@ -131,7 +131,7 @@ def leave_one_out(
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """The scores of rows along r-hat, each from a direction to which it did not contribute.
+    """The scores of rows along r-hat, where rows are few each without its own part in r-hat.
 
     Attributes
     ----------
@@ -145,8 +145,8 @@ class LeastSquares:
         The number of rows, or the sum of their weights.
     estimated : bool
         Whether mean and covariance come from these rows.
-    exact : bool
-        Whether every row has its own |W_i|^2; otherwise their mean, which is d, serves for all.
+    left_out : bool
+        Whether a row has no part in its own score.
     """
 
     frame: Frame
@@ -154,15 +154,17 @@ class LeastSquares:
     label_mean: float
     weight: float
     estimated: bool
-    exact: bool
+    left_out: bool
 
     def __call__(self, block: Rows) -> tuple[Vector, Vector | float]:
-        """Return the scores, and |W_i|^2, of the rows of a block."""
+        """Return the scores of the rows of a block, and |W_i|^2 (0 where none is left out)."""
         frame = self.frame
         fitted = times(self._project(block.X)[:, 0], frame.scale(block.X))
         if self.estimated:
             fitted = fitted + self.label_mean
-        lengths = frame.squared_lengths(block.X) if self.exact else float(len(self.axis))
+        if not self.left_out:
+            return np.asarray(fitted), 0.0
+        lengths = float(len(self.axis)) if frame.elliptical else frame.squared_lengths(block.X)
         scores = leave_one_out(fitted, block.y, lengths, self.weight, estimated=self.estimated)
         return scores, lengths
 

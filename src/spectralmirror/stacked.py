@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.stats import chi2
 
-from spectralmirror.arrays import Matrix, Vector
+from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.blocks import Rows, Source
 from spectralmirror.engines import reduce
 from spectralmirror.groups import PairMoments
@@ -43,9 +43,10 @@ __all__ = ["stacked_mirror"]
 N_REWEIGHTS = 4
 #: Groups serve where at least this share of the rows has company in its group.
 LEAST_COMPANY = 0.5
-#: From so many rows a feature on, a row's own part in its score is below 0.2 %, and the mean of
-#: |W|^2, which is d, serves for every row.
-ALIKE_FROM = 500
+#: From so many rows a feature on, a row's own part in its score is below 1 %, and stays in it.
+MANY = 100
+#: Scores are tied where fewer than this share of them are different.
+LEAST_DIFFERENT = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +146,21 @@ def prepare(rows: Source, known: KnownFeatures, *, elliptical: bool) -> Directio
     if elliptical:
         of = partial(_scaled_labels, frame=frame, label_mean=label_mean)
         cross = reduce(rows, of).about(frame.step()) / n
-    exact = n < ALIKE_FROM * d and not elliptical
-    axis = whitening.whiten_sum(cross)
-    score = LeastSquares(frame, axis, label_mean, n, estimated, exact)
+    score = LeastSquares(frame, whitening.whiten_sum(cross), label_mean, n, estimated, False)
+    if n < MANY * d and not _are_tied(score(some)[0], some.weight):
+        score = replace(score, left_out=True)
     return Direction(rows, some, frame, cross, score)
+
+
+def _are_tied(scores: Vector, weight: AnyArray | None) -> bool:
+    """Return whether many rows share their score with others, as where all features are counts.
+
+    Among equal rows, those of label +1 lose more by being left out than those of label -1: the
+    scores would tell the labels, and slices would divide the rows by them.
+    """
+    size = float(np.abs(scores).max(initial=0.0)) or 1.0
+    total = len(scores) if weight is None else float(weight.sum(dtype=np.float64))
+    return len(np.unique(np.round(scores / size, 9))) < LEAST_DIFFERENT * total
 
 
 def _scaled_labels(block: Rows, frame: Frame, label_mean: float) -> LabelSums:
