@@ -16,7 +16,8 @@ from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.blocks import Rows
 from spectralmirror.engines import reduce
 from spectralmirror.kernels import sample_origin, weighted_sums
-from spectralmirror.validation import check_features, check_finite, check_memory, check_weights
+from spectralmirror.validation import check_features, check_finite, check_memory
+from spectralmirror.weights import check_weights
 from spectralmirror.whitening import Whitening
 
 __all__ = ["FeatureMoments", "LabelledMoments", "SignedMoments"]

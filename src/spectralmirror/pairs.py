@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spectralmirror.recipe import as_text
-from spectralmirror.refusals import is_missing, refuse_masked
-from spectralmirror.validation import numbers
+from spectralmirror.refusals import is_missing, numbers, refuse_masked
 
 __all__ = ["left_won", "pairwise_differences", "winner_words"]
 

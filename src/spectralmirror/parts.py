@@ -23,11 +23,11 @@ from spectralmirror.refusals import is_missing
 from spectralmirror.rowset import Rowset
 from spectralmirror.sampling import group_keys
 from spectralmirror.validation import (
-    WeightSums,
     check_classes,
     signs,
     unique_labels,
 )
+from spectralmirror.weights import WeightSums
 
 __all__ = [
     "Encoding",

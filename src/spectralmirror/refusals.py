@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "explain_labels",
     "is_missing",
     "names_of",
+    "numbers",
     "refuse_features",
     "refuse_masked",
     "shortened",
@@ -179,3 +181,15 @@ def _is_number(value: Any) -> bool:
     except (TypeError, ValueError, OverflowError):
         return False
     return True
+
+
+def numbers(value: ArrayLike, told: str) -> NDArray[np.float64]:
+    """Return values as float64; `told` is the sentence where they are no such numbers."""
+    try:
+        with np.errstate(over="ignore"):  # of longer floats: callers refuse what is infinite
+            given = np.asarray(value)
+            if given.dtype.kind not in "cmM":
+                return given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(told)

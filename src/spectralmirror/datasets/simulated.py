@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 
 from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.engines import one_blas_thread
+from spectralmirror.refusals import numbers
 from spectralmirror.responses import Response, get_response
 from spectralmirror.validation import (
     check_covariance,
     check_features,
     check_mean,
     check_table,
-    numbers,
 )
 
 __all__ = ["MixtureTruth", "make_linear_classifier_mixture"]
