@@ -1,6 +1,6 @@
 """How far can results be trusted? Over simulated data, with and without faults of the model.
 
-Run with ``make trust``, about 20 minutes on two cores; ``SECTION=coverage`` for one of
+Run with ``make trust``, about 25 minutes on two cores; ``SECTION=coverage`` for one of
 `SECTIONS`. Seeds are fixed. Every figure is a mean over data sets, with its standard error.
 """
 
