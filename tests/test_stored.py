@@ -186,7 +186,7 @@ def test_what_is_no_model_or_does_not_fit_together_is_refused(tmp_path):
         with pytest.raises(ValueError, match="do not fit together"):
             load(changed(tmp_path, model=broken))
     broken.predict_proba = np.add
-    with pytest.raises(ValueError, match=r"holds numpy\.add, which no model"):
+    with pytest.raises(ValueError, match=r"holds numpy\.\S*add, which no model"):
         load(changed(tmp_path, model=broken))
     whole = load(GOLDEN / "format-1.skops")
     mirror = SpectralMirror(2).fit(X, Y)

@@ -233,7 +233,7 @@ class ParquetReader(_OneFile):
             _still_there(self.name, file.schema_arrow.names, columns)
             n_rows_told = file.metadata.num_rows
             batches = file.iter_batches(n_rows, columns=list(columns), use_threads=True)
-            while True:
+            while n_rows_told:  # without any, pyarrow 18 asks for a row group that is not there
                 try:
                     table = next(batches, None)
                     if table is None:
