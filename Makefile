@@ -9,7 +9,7 @@
 # `make oldest` runs the core tests with the oldest dependencies that pyproject.toml allows.
 PYTHON ?= python3
 BIN := .venv/bin
-NOT_CORE := browser docs examples experiments spark
+NOT_CORE := report/test_browser.py docs experiments rows/test_spark.py
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
@@ -75,7 +75,7 @@ wheel: .venv/.dev
 # What others warn of is not our fault here, and sites, browsers and Spark are left out.
 oldest: output/oldest/.installed
 	output/oldest/venv/bin/python -m pytest --numprocesses 2 --dist loadfile \
-	  -o filterwarnings=default --disable-warnings $(foreach name,$(NOT_CORE),--ignore tests/test_$(name).py)
+	  -o filterwarnings=default --disable-warnings $(foreach name,$(NOT_CORE),--ignore tests/$(name))
 
 clean:
 	rm -rf .venv output

@@ -19,7 +19,7 @@ from scipy.special import expit, log_expit, logsumexp
 
 from spectralmirror import LinearClassifierMixture, SpectralMirror
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.experiments.problems import at_angle
+from spectralmirror.experiments.data import at_angle
 from spectralmirror.experiments.references import inverse_information
 from spectralmirror.metrics import principal_angles
 

@@ -37,7 +37,7 @@ from benchmarks.interruptions import (
     run,
 )
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.writers import writing
+from spectralmirror.rows.files.writers import writing
 
 __all__ = ["changing", "disk_full", "main"]
 

@@ -31,10 +31,10 @@ import pyarrow.parquet as pq
 import spectralmirror
 from benchmarks.mutations import CANARY, mutated_bytes, mutated_model
 from spectralmirror import LinearClassifierMixture, SpectralMirror
-from spectralmirror.applied import write_clusters
-from spectralmirror.census import Question
-from spectralmirror.fitted import FittedTable, fit_table
-from spectralmirror.readers import readers_of
+from spectralmirror.rows.files.readers import readers_of
+from spectralmirror.tables.choose_features import Question
+from spectralmirror.tables.predictions import write_clusters
+from spectralmirror.tables.table_model import FittedTable, fit_table
 
 __all__ = ["KINDS", "original", "spoiled"]
 
@@ -176,7 +176,7 @@ def _digest(value: Any) -> str:
 def _use_model(path: Path) -> str:
     """Load a model and make it speak; whatever it is, what it says must make sense."""
     model = spectralmirror.load(path)
-    spectralmirror.stored.written_by(path)
+    spectralmirror.tables.storage.written_by(path)
     repr(model)
     if isinstance(model, FittedTable):
         model.described()

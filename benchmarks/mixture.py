@@ -22,7 +22,7 @@ from scipy.special import log_expit, logsumexp
 
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.engines import one_blas_thread
+from spectralmirror.rows.reduce import one_blas_thread
 
 SEEDS = 20
 L2 = 0.1

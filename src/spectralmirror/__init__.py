@@ -4,13 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spectralmirror.hessian import PrincipalHessianDirections
     from spectralmirror.mixture import LinearClassifierMixture, MixtureWarning
-    from spectralmirror.moments import FeatureMoments
-    from spectralmirror.pairs import pairwise_differences
-    from spectralmirror.scanning import scan
-    from spectralmirror.stored import load, save
-    from spectralmirror.subspace import SpectralMirror, WeakSignalWarning
+    from spectralmirror.rows.files.scan import scan
+    from spectralmirror.subspace import (
+        FeatureMoments,
+        PrincipalHessianDirections,
+        SpectralMirror,
+        WeakSignalWarning,
+    )
+    from spectralmirror.tables.pairs import pairwise_differences
+    from spectralmirror.tables.storage import load, save
 
 __version__ = "0.1.0.dev0"
 
@@ -30,16 +33,16 @@ __all__ = [
 
 #: Where each name lives. It is imported when it is used: the command line answers at once.
 _HOMES = {
-    "FeatureMoments": "moments",
+    "FeatureMoments": "subspace",
     "LinearClassifierMixture": "mixture",
     "MixtureWarning": "mixture",
-    "PrincipalHessianDirections": "hessian",
+    "PrincipalHessianDirections": "subspace",
     "SpectralMirror": "subspace",
     "WeakSignalWarning": "subspace",
-    "load": "stored",
-    "pairwise_differences": "pairs",
-    "save": "stored",
-    "scan": "scanning",
+    "load": "tables.storage",
+    "pairwise_differences": "tables.pairs",
+    "save": "tables.storage",
+    "scan": "rows.files.scan",
 }
 
 

@@ -11,9 +11,9 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.refusals import is_missing, refuse_masked
-from spectralmirror.validation import check_table
+from spectralmirror.rows.checks import check_table
+from spectralmirror.rows.messages import is_missing, refuse_masked
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["component_error", "principal_angles", "profile_error", "subspace_error"]
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 
-from spectralmirror.arrays import Vector
-
 __all__ = ["RESPONSES", "Response", "get_response"]
+
+Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 import spectralmirror
-from spectralmirror.census import Question
-from spectralmirror.fitted import fit_table
-from spectralmirror.readers import readers_of
+from spectralmirror.rows.files.readers import readers_of
+from spectralmirror.tables.choose_features import Question
+from spectralmirror.tables.table_model import fit_table
 
 HERE = Path(__file__).parent
 

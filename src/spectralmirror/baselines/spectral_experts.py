@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state, gen_even_slices
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.baselines.tensors import SymmetricIndex, power_decomposition
-from spectralmirror.inputs import checks_parameters
+from spectralmirror.rows.accept import checks_parameters
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["NoDecompositionError", "SpectralExperts"]
 

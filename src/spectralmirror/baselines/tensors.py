@@ -8,7 +8,7 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from spectralmirror.arrays import AnyArray, Matrix, Vector
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["SymmetricIndex", "power_decomposition"]
 

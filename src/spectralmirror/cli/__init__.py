@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from spectralmirror import __version__
-from spectralmirror.cli.apply import cluster, predict
 from spectralmirror.cli.console import console
+from spectralmirror.cli.demo_simulate import demo, simulate
 from spectralmirror.cli.fit import fit
-from spectralmirror.cli.look import inspect, report
-from spectralmirror.cli.made import demo, simulate
+from spectralmirror.cli.inspect_report import inspect, report
+from spectralmirror.cli.predict_cluster import cluster, predict
 from spectralmirror.cli.reproduce import reproduce
 
 __all__ = ["app", "main"]

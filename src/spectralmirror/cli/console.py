@@ -225,7 +225,7 @@ def check_output(output: Path, *inputs: str | Path) -> None:
 
 def _files(inputs: Sequence[str | Path]) -> Iterator[Path]:
     """Yield the files that are read, those of folders and globs too."""
-    from spectralmirror.readers import paths_of
+    from spectralmirror.rows.files.readers import paths_of
 
     for one in inputs:
         with suppress(OSError, ValueError):  # what is not there is told where it is read

@@ -37,7 +37,7 @@ Files = Annotated[
 def complete_column(context: typer.Context, incomplete: str) -> list[str]:
     """Offer the columns of the files that are named already."""
     try:
-        from spectralmirror.readers import readers_of
+        from spectralmirror.rows.files.readers import readers_of
 
         files = context.params.get("files") or context.args[-1:]  # as far as they are parsed
         names = readers_of(list(files))[0].types
@@ -181,9 +181,9 @@ def fit(
     with told(quiet), watching(quiet) as listen:
         listen("loading", 0, None)
         from spectralmirror import LinearClassifierMixture, save
-        from spectralmirror.census import Question
-        from spectralmirror.fitted import fit_table
-        from spectralmirror.readers import readers_of
+        from spectralmirror.rows.files.readers import readers_of
+        from spectralmirror.tables.choose_features import Question
+        from spectralmirror.tables.table_model import fit_table
 
         readers = readers_of(files)
         question = Question(

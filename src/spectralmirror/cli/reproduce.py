@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from spectralmirror.cli.console import Quiet, console, end, errors, fail, interruptible
-from spectralmirror.files import sweep
+from spectralmirror.rows.files.atomic import sweep
 
 __all__ = ["NAMES", "reproduce"]
 
@@ -63,7 +63,7 @@ def reproduce(
 
         spectralmirror reproduce all --output reproduction
     """
-    from spectralmirror.reproduction import scale_of
+    from spectralmirror.experiments.reproduce import scale_of
 
     chosen, scale = _chosen(names), "quick" if quick else "full"
     if jobs == 0 or jobs < -1:
@@ -90,7 +90,7 @@ def reproduce(
 def _reproduce(name: str, output: Path, scale: str, jobs: int, quiet: bool) -> None:
     """Run one experiment behind a progress bar, and say where it is."""
     from spectralmirror.experiments import EXPERIMENTS
-    from spectralmirror.reproduction import reproduce as one
+    from spectralmirror.experiments.reproduce import reproduce as one
 
     start, already = time.monotonic(), []
     with _progress(quiet) as progress:

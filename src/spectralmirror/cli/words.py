@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
-from spectralmirror.report.cautions import CLOSE, ROWS_A_PARAMETER
+from spectralmirror.report.text.cautions import CLOSE, ROWS_A_PARAMETER
 
 if TYPE_CHECKING:
-    from spectralmirror.fitted import FittedTable
+    from spectralmirror.tables.table_model import FittedTable
 
 __all__ = ["told_model"]
 

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.engines import one_blas_thread
-from spectralmirror.refusals import numbers
 from spectralmirror.responses import Response, get_response
-from spectralmirror.validation import (
+from spectralmirror.rows.checks import (
     check_covariance,
     check_features,
     check_mean,
     check_table,
 )
+from spectralmirror.rows.messages import numbers
+from spectralmirror.rows.reduce import one_blas_thread
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["MixtureTruth", "make_linear_classifier_mixture"]
 

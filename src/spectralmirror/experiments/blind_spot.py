@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.experiments.data import at_angle
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.experiments.problems import at_angle
 from spectralmirror.experiments.references import maximum_likelihood, span_error
-from spectralmirror.subspace import SpectralMirror
+from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["BLIND", "BLIND_SPOT"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.baselines import SpectralExperts
+from spectralmirror.experiments.data import regression_mixture
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.experiments.problems import regression_mixture
-from spectralmirror.subspace import SpectralMirror
+from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["COST"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectralmirror.arrays import Matrix
 from spectralmirror.baselines import NoDecompositionError, SpectralExperts
+from spectralmirror.experiments.data import regression_mixture
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.experiments.problems import regression_mixture
 from spectralmirror.metrics import profile_error, subspace_error
 from spectralmirror.mixture import LinearClassifierMixture
+from spectralmirror.rows.types import Matrix
 
 __all__ = ["EXPERTS"]
 

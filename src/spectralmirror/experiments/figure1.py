@@ -10,7 +10,7 @@ import numpy as np
 
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.subspace import SpectralMirror
+from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["FIGURE1"]
 

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg import orth
 from sklearn.neighbors import KNeighborsRegressor
 
+from spectralmirror.experiments.data import section5
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.experiments.problems import section5
-from spectralmirror.subspace import SpectralMirror
+from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["FIGURE3"]
 

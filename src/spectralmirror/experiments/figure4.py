@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from spectralmirror.arrays import AnyArray, Matrix
 from spectralmirror.datasets import MixtureTruth
+from spectralmirror.experiments.data import section5
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.experiments.problems import section5
 from spectralmirror.experiments.references import SHARP
 from spectralmirror.metrics import component_error
 from spectralmirror.mixture import LinearClassifierMixture
-from spectralmirror.subspace import SpectralMirror
+from spectralmirror.rows.types import AnyArray, Matrix
+from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["FIGURE4"]
 

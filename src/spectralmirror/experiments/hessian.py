@@ -6,9 +6,9 @@ import numpy as np
 
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.hessian import PrincipalHessianDirections
 from spectralmirror.metrics import subspace_error
-from spectralmirror.subspace import SpectralMirror
+from spectralmirror.subspace.estimator import SpectralMirror
+from spectralmirror.subspace.hessian_directions import PrincipalHessianDirections
 
 __all__ = ["HESSIAN"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from spectralmirror.arrays import AnyArray, Matrix, Vector
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
 from spectralmirror.metrics import subspace_error
-from spectralmirror.subspace import SpectralMirror
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
+from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["MEDIAN"]
 

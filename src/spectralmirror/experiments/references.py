@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.datasets import MixtureTruth
 from spectralmirror.metrics import subspace_error
 from spectralmirror.mixture import LinearClassifierMixture
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = [
     "SHARP",

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
-from spectralmirror.engines import one_blas_thread
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
 from spectralmirror.experiments.store import Store
+from spectralmirror.rows.reduce import one_blas_thread
 
 __all__ = ["run"]
 

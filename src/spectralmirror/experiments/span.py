@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from spectralmirror.experiments.data import section5
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.experiments.problems import section5
 from spectralmirror.experiments.references import population_mirror
 from spectralmirror.metrics import subspace_error
-from spectralmirror.subspace import SpectralMirror
+from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["SPAN"]
 

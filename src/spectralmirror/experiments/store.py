@@ -14,7 +14,7 @@ import sklearn
 
 import spectralmirror
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
-from spectralmirror.files import written_whole
+from spectralmirror.rows.files.atomic import written_whole
 
 __all__ = ["Store"]
 

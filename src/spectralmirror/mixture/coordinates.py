@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from spectralmirror.arrays import AnyArray, Matrix, Vector
-from spectralmirror.transformer import orthonormal_rows
-from spectralmirror.whitening import Whitening
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
+from spectralmirror.subspace.base import orthonormal_rows
+from spectralmirror.subspace.whitening import Whitening
 
 __all__ = ["Coordinates"]
 

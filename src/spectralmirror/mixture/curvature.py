@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from spectralmirror.arrays import AnyArray, Matrix, Vector
-from spectralmirror.engines import reduce
-from spectralmirror.kernels import weighted_sums
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
-from spectralmirror.rowset import Block
+from spectralmirror.rows.grouped import Block
+from spectralmirror.rows.kernels import weighted_sums
+from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["Curvature", "coupling", "curvature", "split_matrices"]
 

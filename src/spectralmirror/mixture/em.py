@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from spectralmirror.arrays import AnyArray, Matrix, Vector
-from spectralmirror.engines import reduce
-from spectralmirror.kernels import weighted_sums
-from spectralmirror.mixture.ascent import Ascent
+from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
-from spectralmirror.rowset import Block
+from spectralmirror.rows.grouped import Block
+from spectralmirror.rows.kernels import weighted_sums
+from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["em", "em_step"]
 

@@ -13,28 +13,28 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.engines import one_blas_thread
-from spectralmirror.inputs import checks_parameters, count_scans, rowset_of
-from spectralmirror.kernels import far_origin
-from spectralmirror.mixture.ascent import climb
 from spectralmirror.mixture.coordinates import Coordinates
+from spectralmirror.mixture.criteria import Report
 from spectralmirror.mixture.em import em
-from spectralmirror.mixture.features import (
+from spectralmirror.mixture.fitting import Fit, Task, fit
+from spectralmirror.mixture.inference import covariance, in_units, n_different_rows
+from spectralmirror.mixture.lbfgs import climb
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.links import LINKS
+from spectralmirror.mixture.prediction import MixturePrediction
+from spectralmirror.mixture.preprocessing import (
     Features,
     given_subspace,
     spectral_subspace,
     whiten,
 )
-from spectralmirror.mixture.fitting import Fit, Task, fit
-from spectralmirror.mixture.inference import covariance, in_units, n_different_rows
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
-from spectralmirror.mixture.links import LINKS
-from spectralmirror.mixture.prediction import MixturePrediction
-from spectralmirror.mixture.report import Report
 from spectralmirror.mixture.starts import ALIKE
-from spectralmirror.subspace import SpectralMirror
-from spectralmirror.validation import check_table, named_columns
+from spectralmirror.rows.accept import checks_parameters, count_scans, rowset_of
+from spectralmirror.rows.checks import check_table, named_columns
+from spectralmirror.rows.kernels import far_origin
+from spectralmirror.rows.reduce import one_blas_thread
+from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["LinearClassifierMixture", "MixtureWarning"]
 

@@ -9,11 +9,8 @@ from itertools import chain, islice, pairwise
 
 import numpy as np
 
-from spectralmirror.arrays import Matrix
-from spectralmirror.engines import collect
-from spectralmirror.look import SAMPLE_BYTES
-from spectralmirror.mixture.ascent import Ascent, Climber, climb
 from spectralmirror.mixture.inference import MOST_PARAMETERS, Information, information, polish
+from spectralmirror.mixture.lbfgs import Ascent, Climber, climb
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.mixture.starts import (
     ALIKE,
@@ -26,7 +23,10 @@ from spectralmirror.mixture.starts import (
     search,
     shake,
 )
-from spectralmirror.rowset import Block, Rowset
+from spectralmirror.rows.grouped import Block, Rowset
+from spectralmirror.rows.reduce import collect
+from spectralmirror.rows.sample import SAMPLE_BYTES
+from spectralmirror.rows.types import Matrix
 
 __all__ = ["Fit", "Subspace", "Task", "fit"]
 

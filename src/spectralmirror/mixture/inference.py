@@ -18,12 +18,12 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.engines import reduce
-from spectralmirror.mixture.ascent import FLATTEST_ROW, Ascent
 from spectralmirror.mixture.curvature import curvature
+from spectralmirror.mixture.lbfgs import FLATTEST_ROW, Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
-from spectralmirror.rowset import Block, Rowset
+from spectralmirror.rows.grouped import Block, Rowset
+from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = [
     "MOST_PARAMETERS",

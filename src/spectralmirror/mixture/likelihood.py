@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from spectralmirror.arrays import AnyArray, Features, Matrix, Vector
-from spectralmirror.engines import reduce
-from spectralmirror.kernels import shifted
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.links import Link
-from spectralmirror.rowset import Block, Rowset
+from spectralmirror.rows.grouped import Block, Rowset
+from spectralmirror.rows.kernels import shifted
+from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = ["Likelihood", "Parameters", "Posterior"]
 

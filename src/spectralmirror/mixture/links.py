@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx, expit, log_expit, log_ndtr
 
-from spectralmirror.arrays import Matrix
+from spectralmirror.rows.types import Matrix
 
 __all__ = ["LINKS", "Link"]
 

@@ -11,17 +11,17 @@ from scipy.special import logsumexp, softmax, xlogy
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.blocks import Rows
 from spectralmirror.datasets import require_count
-from spectralmirror.engines import collect
-from spectralmirror.inputs import on_parts
-from spectralmirror.kernels import far_origin, shifted
+from spectralmirror.mixture.criteria import Criteria
 from spectralmirror.mixture.links import LINKS
-from spectralmirror.mixture.report import Criteria
 from spectralmirror.mixture.summary import summarise
 from spectralmirror.responses import RESPONSES
-from spectralmirror.validation import check_features, check_groups, check_labels
+from spectralmirror.rows.accept import on_parts
+from spectralmirror.rows.checks import check_features, check_groups, check_labels
+from spectralmirror.rows.kernels import far_origin, shifted
+from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.reduce import collect
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["MixturePrediction"]
 

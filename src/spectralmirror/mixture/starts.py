@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from spectralmirror.mixture.ascent import Ascent, Climber
 from spectralmirror.mixture.curvature import split_matrices
+from spectralmirror.mixture.lbfgs import Ascent, Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 
 __all__ = ["Found", "Start", "grow", "random_profiles", "relaxed", "search", "shake"]

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from spectralmirror.arrays import Matrix, Vector
-from spectralmirror.plotting.curves import log_axis
 from spectralmirror.plotting.style import (
     BULK,
     COLOURS,
@@ -19,10 +17,12 @@ from spectralmirror.plotting.style import (
     OUTLIER,
     axes_of,
     legend_below,
+    log_axis,
     require_kind,
 )
-from spectralmirror.subspace import SpectralMirror
-from spectralmirror.validation import check_features
+from spectralmirror.rows.checks import check_features
+from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = [
     "draw_mirror",

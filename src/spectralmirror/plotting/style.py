@@ -14,6 +14,7 @@ __all__ = [
     "OUTLIER",
     "axes_of",
     "legend_below",
+    "log_axis",
     "require_kind",
 ]
 
@@ -65,3 +66,15 @@ def axes_of(axes: Any, n: int, size: tuple[float, float] = (5, 4.5)) -> list[Any
             1, n, figsize=(size[0] * n, size[1]), sharey=True, layout="constrained"
         )
     return list(np.atleast_1d(np.asarray(axes, dtype=object)))
+
+
+def log_axis(axis: Any) -> None:
+    """Make an axis logarithmic, numbered at 1, 2 and 5 or 1 and 3 where it is short."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    low, high = axis.get_view_interval()
+    steps = (1, 2, 5) if high < 60 * low else (1, 3) if high < 150 * low else (1,)
+    axis.set_major_locator(LogLocator(subs=steps))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_locator(NullLocator())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spectralmirror.plotting.mixture import responsibilities_data
-from spectralmirror.report.given import Given
+from spectralmirror.report.inputs import Given
 
 __all__ = ["assignments"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from spectralmirror.arrays import Matrix, Vector
 from spectralmirror.mixture.summary import WEIGHT, letters, quantile, table
-from spectralmirror.report.given import Given
+from spectralmirror.report.inputs import Given
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["classifiers", "contrast_weights", "contrasts"]
 

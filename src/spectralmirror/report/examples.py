@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectralmirror.arrays import Matrix
 from spectralmirror.report.effects import contrast_weights
-from spectralmirror.report.given import Given
+from spectralmirror.report.inputs import Given
 from spectralmirror.report.plain import value_text
+from spectralmirror.rows.types import Matrix
 
 __all__ = ["examples", "only_one_says_so"]
 

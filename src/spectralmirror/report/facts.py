@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spectralmirror.report.given import Given
+from spectralmirror.report.inputs import Given
 
 __all__ = ["features", "labels", "model", "rows"]
 

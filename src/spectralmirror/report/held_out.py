@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spectralmirror.arrays import Vector
-from spectralmirror.report.given import Given
-from spectralmirror.report.scores import calibration, comparison
+from spectralmirror.report.inputs import Given
+from spectralmirror.report.metrics import calibration, comparison
+from spectralmirror.rows.types import Vector
 
 __all__ = ["FOLDS", "MOST_ROWS", "folds", "held_out", "sample"]
 

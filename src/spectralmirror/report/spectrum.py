@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.plotting.mirror import mirror_data, spectrum_data
-from spectralmirror.report.given import Given
-from spectralmirror.subspace import SpectralMirror, WeakSignalWarning
+from spectralmirror.report.inputs import Given
+from spectralmirror.subspace.estimator import SpectralMirror, WeakSignalWarning
 
 __all__ = ["spectrum"]
 

@@ -1,0 +1,122 @@
+"""What is learnt of the features before the likelihood: their whitening and the subspace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from spectralmirror.mixture.fitting import Subspace
+from spectralmirror.rows.checks import CollinearError, check_finite, check_memory, check_table
+from spectralmirror.rows.grouped import Rowset
+from spectralmirror.rows.memory import Source
+from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.types import Matrix
+from spectralmirror.subspace.estimator import SpectralMirror
+from spectralmirror.subspace.interface import KnownFeatures, Request
+from spectralmirror.subspace.moments import FeatureMoments
+from spectralmirror.subspace.stacked.method import stacked_mirror
+from spectralmirror.subspace.whitening import Whitening
+
+__all__ = ["Features", "given_subspace", "spectral_subspace", "whiten"]
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What is known of the features.
+
+    Attributes
+    ----------
+    whitening : Whitening
+        Mean and covariance; only the variances where the covariance has no inverse.
+    root : ndarray of shape (d, d)
+        A matrix whose product with its transpose is the covariance.
+    proper : bool
+        Whether the covariance has an inverse.
+    space : Subspace or None
+        Where to look for starts.
+    """
+
+    whitening: Whitening
+    root: Matrix
+    proper: bool
+    space: Subspace | None = None
+
+    @classmethod
+    def regular(cls, whitening: Whitening, space: Subspace | None = None) -> Features:
+        """Features whose covariance has an inverse."""
+        factor = whitening.cholesky
+        root = np.diag(whitening.scale) if factor is None else factor * whitening.scale[:, None]
+        return cls(whitening, root, True, space)
+
+
+def whiten(rows: Source) -> Features:
+    """Sum mean and covariance."""
+    check_memory(rows.n_features)
+    moments = reduce(rows, FeatureMoments.of)
+    check_finite(rows, moments.mean, np.diagonal(moments.scatter))
+    try:
+        if rows.n_present >= rows.n_features + 2:
+            return Features.regular(KnownFeatures().completed(moments))
+    except CollinearError:
+        pass
+    variances = np.diag(np.diagonal(moments.covariance))  # constant columns are still refused
+    whitening = Whitening.of(moments.mean, variances, moments.dtype)
+    scale = whitening.scale
+    eigenvalues, vectors = eigh(moments.covariance / scale / scale[:, None])
+    root = vectors * np.sqrt(np.maximum(eigenvalues, 0)) * scale[:, None]
+    return Features(whitening, root, proper=False)
+
+
+def spectral_subspace(rowset: Rowset, k: int | None, rng: np.random.RandomState) -> Features | None:
+    """Return the subspace of the default SpectralMirror; None where features are collinear."""
+    if rowset.n_present < rowset.rows.n_features + 2:
+        return None
+    check_memory(rowset.rows.n_features)
+    request = Request(k, False, 0.01, lanczos=False, tol=0.1, elliptical=False, rng=rng)
+    try:
+        outcome = stacked_mirror(rowset, KnownFeatures(), request)
+    except CollinearError:
+        return None
+    assert outcome.whitening is not None
+    separation = outcome.separation if np.isfinite(outcome.separation) else 0.0
+    return Features.regular(outcome.whitening, Subspace(outcome.basis, separation))
+
+
+def given_subspace(
+    subspace: Any, given: Any, d: int, names: Any, rng: np.random.RandomState
+) -> Subspace:
+    """Return the subspace of a SpectralMirror, fitted or not, or of an array of vectors.
+
+    `given` holds the X, y, groups and sample_weight that were passed to fit.
+    """
+    if isinstance(subspace, SpectralMirror):
+        try:
+            check_is_fitted(subspace)
+        except NotFittedError:
+            subspace = clone(subspace)
+            if subspace.random_state is None:
+                subspace.set_params(random_state=rng)
+            subspace.fit(given.X, given.y, groups=given.groups, sample_weight=given.sample_weight)
+        basis, theirs = subspace.components_, getattr(subspace, "feature_names_in_", None)
+        if names is not None and theirs is not None and list(names) != list(theirs):
+            raise ValueError(
+                "subspace was fitted to other feature names, or in another order, than X has."
+            )
+    else:
+        basis = check_table(subspace, "subspace")
+    if basis.shape[1] != d or len(basis) > d:
+        raise ValueError(
+            f"subspace has {len(basis)} vectors of {basis.shape[1]} numbers, but X has {d} "
+            f"features: pass at most {d} vectors with one number for each feature."
+        )
+    length = np.maximum(np.abs(basis).max(axis=1, keepdims=True), 1e-300)
+    basis = basis / length
+    if np.linalg.matrix_rank(basis) < len(basis):
+        raise ValueError("subspace has vectors that depend on each other: leave such out.")
+    return Subspace(basis, np.inf)

@@ -1,0 +1,111 @@
+"""What a report is asked to be about."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from spectralmirror.mixture import LinearClassifierMixture
+from spectralmirror.report.plain import value_text
+from spectralmirror.rows.checks import check_features, check_groups
+from spectralmirror.rows.types import Matrix
+
+__all__ = ["Given", "given"]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A fitted mixture and rows to look at.
+
+    Attributes
+    ----------
+    mixture : LinearClassifierMixture
+        As it was fitted, but without names of features: it takes plain arrays.
+    frame : DataFrame or array
+        The features as they were passed.
+    X : ndarray of shape (n, d)
+        The features as numbers.
+    y : ndarray of shape (n,)
+        The labels.
+    groups : ndarray of shape (n,) or None
+        Numbers of groups, from 0 on.
+    names : list of str
+        Names of the features.
+    table : polars DataFrame or None
+        The same rows in columns of the user's own.
+    about : dict
+        Facts from the caller.
+    seed : int
+        Of everything that is drawn.
+    """
+
+    mixture: Any
+    frame: Any
+    X: Matrix
+    y: NDArray[Any]
+    groups: NDArray[np.int64] | None
+    names: list[str]
+    table: Any
+    about: dict[str, Any]
+    seed: int
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        """Which labels stand for +1."""
+        return cast(NDArray[np.bool_], self.y == self.mixture.classes_[1])
+
+    def label_text(self, value: Any) -> str:
+        """Return a label in words: the caller's, or as it is."""
+        names = self.about.get("label_names") or {}
+        return str(names.get(str(value), value_text(value)))
+
+    @property
+    def clusters(self) -> NDArray[np.int64]:
+        """Numbers of groups, or of rows where there are no groups."""
+        return np.arange(len(self.y)) if self.groups is None else self.groups
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """Standard deviations of the features."""
+        return np.asarray(self.mixture.feature_scale_)
+
+
+def given(
+    mixture: Any, X: Any, y: Any, groups: Any, table: Any, about: Any, random_state: Any
+) -> Given:
+    """Check what was passed, and say in a sentence what does not fit."""
+    if not isinstance(mixture, LinearClassifierMixture):
+        kind = type(mixture).__name__
+        raise TypeError(f"A report is about a fitted LinearClassifierMixture, got {kind}.")
+    check_is_fitted(mixture, "coef_")
+    if groups is None and getattr(mixture, "grouped_", False):
+        raise ValueError("The mixture was fitted with groups: pass those of these rows, groups=.")
+    matrix = check_features(X, mixture)
+    if hasattr(matrix, "toarray"):
+        matrix = matrix.toarray()
+    labels = column_or_1d(y)
+    if table is not None and not isinstance(table, pl.DataFrame):
+        table = pl.DataFrame(table)
+    for name, length in (("y", len(labels)), ("table", None if table is None else len(table))):
+        if length not in (None, len(matrix)):
+            raise ValueError(f"X has {len(matrix)} rows but {name} has {length}.")
+    if not np.isin(labels, mixture.classes_).all():
+        raise ValueError(f"y must hold the labels that were fitted, {mixture.classes_.tolist()}.")
+    nameless = copy(mixture)
+    d = matrix.shape[1]
+    names = [str(name) for name in getattr(mixture, "feature_names_in_", _numbered(d))]
+    nameless.__dict__.pop("feature_names_in_", None)
+    seed = int(check_random_state(random_state).randint(2**31))
+    numbers = check_groups(groups, len(matrix))
+    return Given(nameless, X, matrix, labels, numbers, names, table, dict(about or {}), seed)
+
+
+def _numbered(d: int) -> list[str]:
+    return [f"x{j}" for j in range(d)]

@@ -1,0 +1,115 @@
+"""Whatever is passed to fit, as a rowset: arrays, scans of files, dask and Spark collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from spectralmirror.rows.checks import check_group_keys, check_rows, is_dask
+from spectralmirror.rows.grouped import Rowset
+
+__all__ = ["checks_parameters", "count_scans", "on_parts", "rowset_of"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def checks_parameters(fit: Method) -> Method:
+    """Check the constraints of parameters before fit, as scikit-learn does, and keep fit's type."""
+    return cast(Method, _fit_context(prefer_skip_nested_validation=False)(fit))
+
+
+def rowset_of(
+    estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any
+) -> tuple[Any, NDArray[Any]]:
+    """Return the rows in their groups, and the two classes.
+
+    A source that knows its own labels, as a scan does, has a method ``rowset``.
+    """
+    if hasattr(X, "rowset"):
+        if any(value is not None for value in (y, groups, sample_weight)):
+            raise ValueError(
+                "y, groups and sample_weight belong to the scan: name their columns there, as "
+                "scan(..., label=, groups=, sample_weight=), and call fit(source)."
+            )
+        rowset, names = X.rowset()
+    elif is_dask(X):
+        from spectralmirror.rows.dask import dask_rowset
+
+        if y is None:
+            raise ValueError(
+                f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+            )
+        rowset, names = dask_rowset(X, y, groups, sample_weight)
+    else:
+        y, groups, sample_weight = (
+            value.compute() if is_dask(value) else value for value in (y, groups, sample_weight)
+        )
+        rows, classes = check_rows(estimator, X, y, sample_weight)
+        return Rowset.of(rows, check_group_keys(groups, len(rows))), classes
+    _remember(estimator, rowset.rows.n_features, names)
+    return rowset, rowset.rows.survey.classes
+
+
+def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> None:
+    """Set what scikit-learn learns from X."""
+    estimator.n_features_in_ = n_features
+    if names is not None and all(isinstance(name, str) for name in names):
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def on_parts(
+    width: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda _: np.float64
+) -> Callable[[Method], Method]:
+    """Let a method that takes rows take dask collections too, lazily, a partition at a time.
+
+    `width` is the number of columns that it returns (None for a value a row), and `dtype` their
+    type, as functions of the estimator.
+    """
+
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def wrapper(self: Any, X: Any, *columns: Any, **options: Any) -> Any:
+            if hasattr(X, "rowset"):
+                name = method.__name__
+                raise ValueError(
+                    f"{name} returns its values in memory: source.map_to('out.parquet', "
+                    f"model.{name}) writes those of a scan to a file."
+                )
+            if not is_dask(X):
+                return method(self, X, *columns, **options)
+            from spectralmirror.rows.dask import lazily
+
+            check_is_fitted(self)
+            given = signature(method).bind(self, X, *columns, **options).arguments
+            if given.get("groups") is not None:
+                raise ValueError(
+                    f"{method.__name__} takes dask collections without groups: rows of a group may "
+                    "be in different partitions."
+                )
+            if np.ndim(given.get("component_weights", 0)) > 1:
+                raise ValueError("component_weights must be one number for each component here.")
+            labels = [given["y"]] if "y" in given else []
+            others = {n: v for n, v in given.items() if n == "component_weights"}
+            bound = partial(method, self, **others)
+            return lazily(bound, X, *labels, width=width(self), dtype=dtype(self))
+
+        return cast(Method, wrapper)
+
+    return decorate
+
+
+def count_scans(estimator: Any, rowset: Any) -> None:
+    """Say how often rows were read that are not in memory."""
+    if isinstance(rowset, Rowset):
+        vars(estimator).pop("n_scans_", None)
+    else:
+        estimator.n_scans_ = rowset.rows.passes.total()

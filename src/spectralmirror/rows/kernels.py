@@ -1,0 +1,150 @@
+"""The one expensive sum: sum_i z_i (x_i - o)(x_i - o)' over the rows of a block.
+
+Rows are divided by the sign of z and scaled by sqrt|z|, so that each part is a product B'B.
+BLAS computes only half of such a product (SYRK), so both signs together cost what one X'X does,
+where X' diag(z) X would cost two.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
+
+__all__ = ["far_origin", "linear_sums", "sample_origin", "shifted", "weighted_sums"]
+
+#: Rows of a sparse block are made dense where more than this share of their entries is stored:
+#: from there on BLAS is faster than sparse products.
+DENSE_FROM = 0.05
+#: Raw sums lose (mean / standard deviation)^2 units in the last place. Where a mean is further
+#: from 0 than so many standard deviations, it is subtracted from the rows first.
+FAR_FROM_ZERO = {np.dtype(np.float64): 3.0, np.dtype(np.float32): 1.0}
+_SAMPLE = 256
+#: A thread keeps a buffer of at most so many bytes.
+LARGEST_BUFFER = 64_000_000
+
+_buffers = threading.local()  # one a thread; the threads of an engine end with its sum
+
+
+def sample_origin(X: Features) -> AnyArray | None:
+    """Return a point amid the rows to subtract before summing, None where 0 is as good.
+
+    The point is the mean of a few rows, in the precision of X, so that x - o is exact for x near
+    o. It never changes a result beyond rounding.
+    """
+    n = X.shape[0]
+    sample = X[:: max(1, n // _SAMPLE)][:_SAMPLE]
+    sample = (sample.toarray() if sparse.issparse(sample) else sample).astype(np.float64)
+    if not len(sample):
+        return None
+    return far_origin(sample.mean(axis=0), sample.std(axis=0), X.dtype)
+
+
+def far_origin(mean: Vector, deviation: Vector, dtype: np.dtype[Any]) -> AnyArray | None:
+    """Return the mean in the precision of the rows where it lies far from 0, otherwise None."""
+    far = (np.abs(mean) > FAR_FROM_ZERO[dtype] * deviation).any()
+    return mean.astype(dtype) if far and np.isfinite(mean).all() else None
+
+
+def shifted(X: Features, origin: AnyArray | None) -> Any:
+    """Return x_i - o for every row: X itself where o is 0, else dense rows in a buffer."""
+    if origin is None:
+        return X
+    return _part(X.toarray() if sparse.issparse(X) else X, None, origin)
+
+
+def linear_sums(X: Features, linear: AnyArray, origin: AnyArray | None) -> Matrix:
+    """Return sum_i a_i (x_i - o) for each row a of `linear`: one pass, no product of features."""
+    return _linear(linear, shifted(X, origin))
+
+
+def weighted_sums(
+    X: Features, z: AnyArray | None, linear: AnyArray, origin: AnyArray | None
+) -> tuple[Matrix, Matrix]:
+    """Return sum_i a_i (x_i - o) for each row a of `linear`, and sum_i z_i (x_i - o)(x_i - o)'.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+        float64 or float32; the products are made in this precision, the sums in float64.
+    z : ndarray of shape (n,) or None
+        Weights of either sign; None is 1 for every row.
+    linear : ndarray of shape (m, n)
+        Coefficients of m linear sums, which must vanish where z does.
+    origin : ndarray of shape (d,) or None
+        The point o; None is 0.
+
+    Returns
+    -------
+    ndarray of shape (m, d)
+        The linear sums.
+    ndarray of shape (d, d)
+        The quadratic sum, exactly symmetric.
+    """
+    if sparse.issparse(X):
+        if origin is None and X.nnz <= DENSE_FROM * X.shape[0] * X.shape[1]:
+            return _sparse_sums(X, z, linear)
+        X = X.toarray()
+    d = X.shape[1]
+    first, second = np.zeros((len(linear), d)), np.zeros((d, d))
+    for sign, index in _by_sign(z):
+        part = _part(X, index, origin)
+        first += _linear(linear if index is None else linear[:, index], part)
+        if z is not None and index is not None:
+            size = np.abs(z[index])
+            if not (size == 1).all():
+                part *= np.sqrt(size)[:, None]
+        if sign > 0:
+            second += part.T @ part
+        else:
+            second -= part.T @ part
+    return first, second
+
+
+def _by_sign(z: AnyArray | None) -> list[tuple[int, NDArray[np.intp] | None]]:
+    """Rows with z > 0 and rows with z < 0, as far as there are any; None stands for all rows."""
+    if z is None:
+        return [(1, None)]
+    parts = [(1, np.flatnonzero(z > 0)), (-1, np.flatnonzero(z < 0))]
+    return [(sign, index) for sign, index in parts if len(index)]
+
+
+def _part(X: AnyArray, index: NDArray[np.intp] | None, origin: AnyArray | None) -> AnyArray:
+    """Return x_i - o for the rows of the index, in this thread's buffer; X itself if that is it."""
+    if index is None and origin is None:
+        return X
+    part = _buffer(len(X) if index is None else len(index), X.shape[1], X.dtype)
+    if index is None:
+        part[:] = X
+    else:
+        # mode="clip" writes straight into the buffer; the default checks bounds in a copy
+        np.take(X, index, axis=0, out=part, mode="clip")
+    if origin is not None:
+        part -= origin
+    return part
+
+
+def _buffer(n: int, d: int, dtype: np.dtype[Any]) -> AnyArray:
+    if n * d * dtype.itemsize > LARGEST_BUFFER:  # not to be kept
+        return np.empty((n, d), dtype=dtype)
+    buffer = getattr(_buffers, "buffer", None)
+    if buffer is None or buffer.dtype != dtype or buffer.size < n * d:
+        buffer = _buffers.buffer = np.empty(n * d, dtype=dtype)
+    return np.asarray(buffer[: n * d].reshape(n, d))
+
+
+def _sparse_sums(X: Features, z: AnyArray | None, linear: AnyArray) -> tuple[Matrix, Matrix]:
+    weighted = X if z is None else sparse.diags_array(z).tocsr() @ X
+    second = (weighted.T @ X).toarray().astype(np.float64)
+    return _linear(linear, X), (second + second.T) / 2
+
+
+def _linear(linear: AnyArray, part: Any) -> Matrix:
+    # One product of a matrix and a vector each: BLAS is slow at matrices of two rows.
+    sums = [part.T.dot(a) for a in linear]
+    return np.array(sums, dtype=np.float64).reshape(len(linear), part.shape[1])

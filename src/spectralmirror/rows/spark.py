@@ -1,0 +1,351 @@
+"""Spark DataFrames: partitions are summed by their executors, and the sums merged as a tree.
+
+    import spectralmirror.spark
+    source = spectralmirror.spark.scan(df, label="y", features=["f0", "f1"])
+    LinearClassifierMixture(n_components=2).fit(source)
+
+Rows go from Spark to Python as Arrow batches (``mapInArrow``), one array column faster than many
+columns of numbers. Only sums and a bounded sample of rows come to the driver. Rows are numbered in
+the order of the partitions: cache a DataFrame whose rows come in another order every time.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import pickle
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from spectralmirror.rows.files.arrow import (
+    check_columns,
+    column_values,
+    common_dtype,
+    matrix,
+    nearest,
+)
+from spectralmirror.rows.grouped import Rowset
+from spectralmirror.rows.partitioned import Encoding, Keyed, Part, Remote, Survey, keys_of
+from spectralmirror.rows.partitioned_groups import PartedRowset, in_groups, whole_groups
+
+__all__ = ["SparkSource", "scan"]
+
+T = TypeVar("T")
+_NUMBER = "__spectralmirror_number"
+
+
+def scan(
+    df: Any,
+    *,
+    label: str,
+    features: str | Sequence[str] | None = None,
+    groups: str | None = None,
+    sample_weight: str | None = None,
+) -> SparkSource:
+    """Take the rows of a Spark DataFrame, for ``fit``.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Spark 3.5 or newer, not through Spark Connect.
+    label : str
+        The column of labels.
+    features : str or list of str, default=None
+        Columns of numbers, or the name of one column that holds an array or an ML vector a row.
+        All other columns of numbers where there is none named.
+    groups, sample_weight : str, default=None
+        The columns of groups, and of weights.
+
+    Returns
+    -------
+    SparkSource
+        What ``SpectralMirror().fit`` and ``LinearClassifierMixture().fit`` take.
+    """
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            "spectralmirror.spark needs pyspark and pyarrow: pip install 'spectralmirror[spark]'."
+        ) from None
+    return SparkSource.of(df, label, features, groups, sample_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkSource:
+    """The rows of a Spark DataFrame.
+
+    Attributes
+    ----------
+    df : DataFrame
+        The columns that are needed, and no others.
+    columns : Columns
+        Which of them is what.
+    """
+
+    df: Any
+    columns: Columns
+
+    @classmethod
+    def of(cls, df: Any, label: str, features: Any, groups: Any, weight: Any) -> SparkSource:
+        """Look at the columns; nothing is computed, but for the length of an array column."""
+        types = {field.name: field.dataType for field in df.schema.fields}
+        taken = [name for name in (label, groups, weight) if name is not None]
+        wanted = [features] if isinstance(features, str) else features
+        for name in [*taken, *(wanted or [])]:
+            if name not in types:
+                raise ValueError(f"The DataFrame has no column {name!r}{nearest(name, types)}.")
+        kinds = {name: kind.simpleString() for name, kind in types.items()}
+        if wanted is None:
+            wanted = [n for n in types if n not in taken and _is_number(kinds[n])]
+        if len(wanted) == 1 and not _is_number(kinds[wanted[0]]):
+            df, width = _as_array(df, wanted[0], kinds[wanted[0]])
+            kind = df.schema[wanted[0]].dataType.elementType.simpleString()
+            columns = Columns(tuple(wanted), width, common_dtype([kind]), label, groups, weight)
+        else:
+            check_columns({name: kinds[name] for name in wanted})
+            dtype = common_dtype([kinds[name] for name in wanted])
+            columns = Columns(tuple(wanted), None, dtype, label, groups, weight)
+        return cls(df.select(*columns.all), columns)
+
+    def rowset(self) -> tuple[PartedRowset, Any]:
+        """Return the rows, and the names of the features where they have some."""
+        columns = self.columns
+        parts = SparkParts(self.df, columns)
+        of_partitions = (survey.as_one_part() for survey in parts.collect(_survey))
+        survey = functools.reduce(operator.add, of_partitions)
+        rows = Remote.of(parts, columns.n_features, columns.dtype, survey)
+        names = None if columns.width is not None else list(columns.features)
+        if columns.groups is None:
+            return PartedRowset(rows), names
+        return in_groups(rows, SparkBundles.of(rows)), names
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column is what; `width` is the length of the arrays where features are in one."""
+
+    features: tuple[str, ...]
+    width: int | None
+    dtype: np.dtype[Any]
+    label: str
+    groups: str | None
+    weight: str | None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.features) if self.width is None else self.width
+
+    @property
+    def all(self) -> list[str]:
+        """All columns that are needed."""
+        named = [*self.features, self.label, self.groups, self.weight]
+        return list(dict.fromkeys(name for name in named if name is not None))
+
+    def part(self, batch: Any, number: int, before: int = 0) -> Part:
+        """Turn an Arrow batch into a part; `before` is how many rows of it came before."""
+        place = f"partition {number}"
+        if self.width is None:
+            X = matrix([batch.column(name) for name in self.features], self.dtype)
+        else:
+            arrays = batch.column(self.features[0])
+            values = arrays.flatten()
+            if arrays.null_count or len(values) != len(arrays) * self.width:
+                raise ValueError(
+                    f"Column {self.features[0]!r} must hold {self.width} numbers in every row, as "
+                    f"in the first one, but does not in {place}."
+                )
+            X = column_values(values).astype(self.dtype, copy=False).reshape(-1, self.width)
+        others: list[Any] = [
+            None if name is None else column_values(batch.column(name))
+            for name in (self.label, self.weight, self.groups)
+        ]
+        places = ((place, before, before + len(X) - 1),)
+        return Part(X, others[0], others[1], others[2], places)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkParts:
+    """Partitions of a DataFrame."""
+
+    df: Any
+    columns: Columns
+
+    def map_reduce(self, function: Callable[[int, int, Part], T]) -> T | None:
+        """Return the sum of function(number, rows before, part), by Spark's executors."""
+        found: T | None = _tree(self.df, _mapper(function, self.columns))
+        return found
+
+    def collect(self, function: Callable[[int, int, Part], T]) -> list[T]:
+        """Return the sum in each partition, in their order."""
+        mapped = self.df.mapInArrow(_mapper(function, self.columns), "value binary")
+        with _installed():
+            found = dict(pickle.loads(row[0]) for row in mapped.collect())
+        return [_or_raised(found[number]) for number in sorted(found)]
+
+
+@dataclass(frozen=True, eq=False)
+class SparkBundles:
+    """Partitions of whole groups, kept by Spark."""
+
+    df: Any
+    columns: Columns
+    encoding: Encoding
+
+    @classmethod
+    def of(cls, rows: Remote) -> SparkBundles:
+        """Send every row to the partition that its group decides."""
+        from pyspark import StorageLevel
+        from pyspark.sql.types import LongType, StructField, StructType
+
+        parts, lengths = rows.parts, rows.survey.lengths
+        numbered = StructType([*parts.df.schema.fields, StructField(_NUMBER, LongType())])
+        df = parts.df.mapInArrow(_numbered, numbered)
+        df = df.repartition(max(len(lengths), 1), parts.columns.groups)
+        df = df.sortWithinPartitions(parts.columns.groups, _NUMBER)
+        rows.passes["rows"] += 1
+        df = df.persist(StorageLevel.MEMORY_AND_DISK)
+        bundles = cls(df, parts.columns, rows.encoding)
+        weakref.finalize(bundles, df.unpersist)
+        return bundles
+
+    def map_reduce(self, function: Callable[[Rowset], T]) -> T | None:
+        """Return the sum of a function of the bundles."""
+        columns, encoding = self.columns, self.encoding
+
+        def run(batches: Iterator[Any]) -> Iterator[Any]:
+            number = _partition_number()
+            parts = (columns.part(batch, number) for batch in batches if batch.num_rows)
+            keyed = (Keyed(encoding.rows(part, 0), keys_of(part)) for part in parts)
+            found = (function(rowset) for rowset in whole_groups(k for k in keyed if len(k.keys)))
+            yield _packed(number, functools.reduce(_add, found, None))
+
+        total: T | None = _tree(self.df, run)
+        return total
+
+
+def _survey(_number: int, _before: int, part: Part) -> Survey:
+    return Survey.of(part)
+
+
+def _mapper(
+    function: Callable[[int, int, Part], Any], columns: Columns
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        number, before, n_read = _partition_number(), 0, 0
+        total: Any = None
+        for batch in batches:  # to their end, whatever is wrong: Spark waits for that
+            try:
+                part = columns.part(batch, number, n_read)
+                n_read += len(part)
+                total = _add(total, function(number, before, part))
+                before += len(part) if part.weight is None else int((part.weight > 0).sum())
+            except ValueError as error:
+                total = _add(total, error)
+        if total is None:  # an empty partition, but of how many rows may be asked
+            total = function(number, 0, columns.part(_empty(columns), number))
+        yield _packed(number, total)
+
+    return run
+
+
+def _numbered(batches: Iterator[Any]) -> Iterator[Any]:
+    """Give the rows of a partition numbers, after those of the partitions before."""
+    import pyarrow as pa
+
+    place = _partition_number() << 40
+    for batch in batches:
+        numbers = pa.array(np.arange(place, place + batch.num_rows))
+        place += batch.num_rows
+        names = [*batch.schema.names, _NUMBER]
+        yield pa.RecordBatch.from_arrays([*batch.columns, numbers], names=names)
+
+
+def _tree(df: Any, run: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:
+    partials = df.mapInArrow(run, "value binary").rdd.map(_unpacked)
+    with _installed():
+        return _or_raised(partials.treeReduce(_add, depth=2))
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """Say it in one sentence where executors run another Python."""
+    try:
+        yield
+    except Exception as error:
+        if "No module named 'spectralmirror'" not in str(error):
+            raise
+        raise ModuleNotFoundError(
+            "Spark's executors cannot import spectralmirror: install it where they run, and let "
+            "the environment variable PYSPARK_PYTHON name the Python that has it."
+        ) from None
+
+
+def _add(a: Any, b: Any) -> Any:
+    if a is None or isinstance(b, ValueError):
+        return b
+    return a if b is None or isinstance(a, ValueError) else a + b
+
+
+def _or_raised(value: Any) -> Any:
+    """Return what was summed; raise what is wrong with the rows.
+
+    An executor hands this over instead of raising it: the rows would not be right in another try.
+    """
+    if isinstance(value, ValueError):
+        raise value
+    return value
+
+
+def _packed(number: int, value: Any) -> Any:
+    import pyarrow as pa
+
+    column = pa.array([pickle.dumps((number, value))], type=pa.binary())
+    return pa.RecordBatch.from_arrays([column], names=["value"])
+
+
+def _unpacked(row: Any) -> Any:
+    return pickle.loads(row[0])[1]
+
+
+def _partition_number() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return int(context.partitionId())
+
+
+def _empty(columns: Columns) -> Any:
+    import pyarrow as pa
+
+    kinds = {name: pa.float64() for name in columns.all}
+    if columns.width is not None:
+        kinds[columns.features[0]] = pa.list_(pa.float64())
+    arrays = [pa.array([], type=kind) for kind in kinds.values()]
+    return pa.RecordBatch.from_arrays(arrays, names=list(kinds))
+
+
+def _is_number(kind: str) -> bool:
+    return kind in ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
+
+
+def _as_array(df: Any, name: str, kind: str) -> tuple[Any, int]:
+    """Return the DataFrame with an array in place of a vector, and the length of the first one."""
+    from pyspark.sql import functions
+
+    if kind == "vector":
+        from pyspark.ml.functions import vector_to_array
+
+        df = df.withColumn(name, vector_to_array(name))
+    elif not kind.startswith("array<") or not _is_number(kind[6:-1]):
+        check_columns({name: kind})
+    first = df.select(functions.size(name)).first()
+    if first is None:
+        raise ValueError("There are no rows (0 samples).")
+    return df, int(first[0])

@@ -1,0 +1,133 @@
+"""Principal Hessian directions, the method without a mirror."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from spectralmirror.rows.accept import checks_parameters, count_scans
+from spectralmirror.rows.checks import check_finite, named_columns
+from spectralmirror.rows.kernels import far_origin
+from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.reduce import reduce, small_matrices
+from spectralmirror.rows.types import Vector
+from spectralmirror.subspace.base import SubspaceTransformer, orthonormal_rows, require_rows
+from spectralmirror.subspace.moments import LabelledMoments, SignedMoments
+from spectralmirror.subspace.spectrum import dense_spectrum
+
+__all__ = ["PrincipalHessianDirections"]
+
+
+class PrincipalHessianDirections(SubspaceTransformer):
+    """Principal Hessian directions (Li 1992), SpectralMirror without the mirror.
+
+    H = mean of e W W', with W the whitened features and e the centred labels or their residuals
+    from a linear regression; the k eigenvectors with the largest |eigenvalue| are kept. For a
+    mixture of linear classifiers with features of mean 0, E[H] = 0 and the method sees nothing
+    (the paper's appendix); where the mean is not 0 it sees something.
+
+    The rows are read twice, in blocks.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension k of the subspace.
+    target : {"labels", "residuals"}, default="labels"
+        What weighs the rows: the labels less their mean, or what a linear regression on X leaves
+        of them.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal rows that span the subspace, in the units of X.
+    eigenvalues_ : ndarray of shape (n_features,)
+        Eigenvalues of H, the largest in magnitude first.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the features.
+    classes_ : ndarray of shape (2,)
+        The labels that stand for -1 and +1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has string column names.
+
+    References
+    ----------
+    K.-C. Li (1992), "On principal Hessian directions for data visualization and dimension
+    reduction: another application of Stein's lemma", JASA 87.
+
+    Examples
+    --------
+    >>> from spectralmirror import PrincipalHessianDirections
+    >>> from spectralmirror.datasets import make_linear_classifier_mixture
+    >>> X, y, truth = make_linear_classifier_mixture(5000, 10, mean=1.0, random_state=0)
+    >>> PrincipalHessianDirections(n_components=2).fit_transform(X, y).shape
+    (5000, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "target": [StrOptions({"labels", "residuals"})],
+    }
+
+    def __init__(self, n_components: int = 2, *, target: str = "labels"):
+        self.n_components = n_components
+        self.target = target
+
+    @checks_parameters
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the subspace.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a source
+            The features: an array, a DataFrame, a dask collection; or rows that know their own
+            labels and weights (:func:`spectralmirror.scan`, `spectralmirror.spark.scan`).
+        y : array-like of shape (n_samples,)
+            Labels of two classes, of any kind; None with a source.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self : PrincipalHessianDirections
+            The fitted transformer.
+        """
+        rowset = self._check_rows(X, y, None, sample_weight)
+        rows = rowset.rows
+        d = rows.n_features
+        require_rows(
+            rows, d + 1, "the covariance is estimated", "pass more rows, or fewer features"
+        )
+        with named_columns(self), small_matrices(d):
+            labelled = reduce(rows, LabelledMoments.of)
+            moments = labelled.features
+            check_finite(rows, moments.mean, np.diagonal(moments.scatter))
+            whitening = moments.whitening
+            slope = np.zeros_like(moments.mean)
+            if self.target == "residuals":
+                slope = whitening.solve(labelled.cross / moments.weight)
+            intercept = labelled.label_sum / moments.weight - float(moments.mean @ slope)
+            origin = far_origin(moments.mean, whitening.scale, rows.dtype)
+            hessian = reduce(
+                rows, partial(_hessian_block, slope=slope, intercept=intercept, origin=origin)
+            )
+            check_finite(rows, hessian.first)
+            H = whitening.whiten_matrix(hessian.about(moments.mean))
+            spectrum = dense_spectrum(H, bulk=0.0)
+            basis = whitening.direction(spectrum.vectors[:, : self.n_components]).T
+        self.components_ = orthonormal_rows(basis)
+        self.eigenvalues_ = spectrum.eigenvalues
+        self.mean_ = moments.mean
+        count_scans(self, rowset)
+        return self
+
+
+def _hessian_block(rows: Rows, slope: Vector, intercept: float, origin: Any) -> SignedMoments:
+    """Sum the features of a block under e = y - intercept - <slope, x>."""
+    X = rows.X if origin is None else rows.X.astype(np.float64, copy=False)
+    return SignedMoments.of(rows, rows.y - intercept - X.dot(slope), origin)

@@ -1,0 +1,197 @@
+"""One Gauss-Newton step towards the subspace that predicts the labels best.
+
+Inside a subspace with coordinates u = B W, a model predicts the label as h(u). A direction of B
+that errs by delta leaves a trace of itself in the residuals: for the features w outside the
+subspace E[(y - h) grad h w'] = J delta, with J = E[grad h grad h']. The step B + J^-1 G, where G is
+the mean of (y - h) grad h w', takes most of the error away, and the spread of its summands tells
+how much is left. Neither model needs to know the response f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from spectralmirror.rows.grouped import Block, Rowset
+from spectralmirror.rows.kernels import linear_sums
+from spectralmirror.rows.memory import Rows, Source
+from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
+from spectralmirror.subspace.stacked.polynomial import (
+    FIT_ROWS,
+    GROUPS_TO_FIT,
+    Polynomial,
+    largest_degree,
+)
+from spectralmirror.subspace.stacked.scores import Frame, times
+
+__all__ = ["Model", "alone", "in_groups", "sharpen"]
+
+LINK_DEGREE = 5
+#: No direction is turned by more than this tangent.
+LONGEST_STEP = 1.0
+
+
+#: Block -> residuals y - h, and slopes grad h of shape (n, k), these times the scale of each row.
+Model = Callable[[Any], tuple[Vector, Matrix]]
+
+
+def alone(source: Source, some: Rows, frame: Frame, basis: Matrix) -> Model | None:
+    """Predict each label from its own row, h(u) = E[y | u] a polynomial of degree 5 or 3.
+
+    It is fitted to some of the rows. None where there are too few rows, or too many dimensions,
+    for a polynomial of degree 3.
+    """
+    degree = largest_degree(len(basis), source.effective_rows)
+    if degree < 3:
+        return None
+    project = frame.projection(basis)
+    u = times(project(some.X), frame.scale(some.X))
+    h = Polynomial.fit(u, some.y.astype(np.float64), some.weight, degree)
+
+    def predict(block: Rows) -> tuple[Vector, Matrix]:
+        scale = frame.scale(block.X)
+        values = h(times(project(block.X), scale))
+        return block.y - values[:, 0], times(values[:, 1:], scale)
+
+    return predict
+
+
+def in_groups(rowset: Rowset, frame: Frame, basis: Matrix) -> Model:
+    """Predict each label from its row and the other rows of its group.
+
+    These say where the profile of the group lies, a_i = sum over the others of y u. The label is
+    predicted as m(t), t = <u, M a_i + b>, with M and b by least squares and m a polynomial, both
+    fitted to some of the groups.
+    """
+    project, k = frame.projection(basis), len(basis)
+
+    def seen(block: Block) -> tuple[Matrix, Matrix]:
+        """Return u, and [a_i, 1], of every row."""
+        u = times(project(block.X), frame.scale(block.X))
+        weight = np.ones(len(block)) if block.weight is None else block.weight
+        signed = u.T * (weight * block.y)
+        others = block.of_rows(block.sums(signed)) - signed
+        return u, np.column_stack([others.T, np.ones(len(u))])
+
+    some = rowset.drawn(FIT_ROWS, GROUPS_TO_FIT, seed=0)
+    parts = [(*seen(block), block.y.astype(np.float64), block.weight) for block in some.blocks()]
+    u, others, y = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    weight = None if parts[0][3] is None else np.concatenate([part[3] for part in parts])
+    lengths = (others[:, :-1] ** 2).sum(axis=1)
+    unit = np.append(np.full(k, 1 / (np.sqrt(np.average(lengths, weights=weight)) or 1.0)), 1.0)
+    M = _bilinear(u, others * unit, y, weight) * unit
+    t = np.einsum("ij,ij->i", u, others @ M.T)
+    deviation = np.sqrt(np.average(t**2, weights=weight)) or 1.0
+    link = Polynomial.fit((t / deviation)[:, None], y, weight, LINK_DEGREE)
+
+    def predict(block: Block) -> tuple[Vector, Matrix]:
+        u, others = seen(block)
+        profile = others @ M.T
+        t = np.einsum("ij,ij->i", u, profile)
+        h, slope = link((t / deviation)[:, None]).T
+        return block.y - h, times(profile * (slope / deviation)[:, None], frame.scale(block.X))
+
+    return predict
+
+
+def _bilinear(u: Matrix, a: Matrix, y: Vector, weight: AnyArray | None) -> Matrix:
+    """Return the matrix M for which <u, M a> predicts y best."""
+    k, m = u.shape[1], a.shape[1]
+    gram, moment = np.zeros((k * m, k * m)), np.zeros(k * m)
+    for i in range(0, len(u), 8192):
+        part = slice(i, i + 8192)
+        features = (u[part, :, None] * a[part, None, :]).reshape(-1, k * m)
+        weighted = features if weight is None else features * weight[part, None]
+        gram += weighted.T @ features
+        moment += weighted.T @ y[part]
+    return np.asarray(np.linalg.lstsq(gram, moment, rcond=1e-10)[0].reshape(k, m))
+
+
+@dataclass(frozen=True, eq=False)
+class StepSums:
+    """What the step is made of, summed over rows.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (k, d)
+        sum of w (y - h) grad h (x - origin)'.
+    totals : ndarray of shape (k,)
+        sum of w (y - h) grad h, to move the origin.
+    curvature, spread : ndarray of shape (k, k)
+        sums of w grad h grad h' and of w (y - h)^2 grad h grad h'.
+    """
+
+    gradient: Matrix
+    totals: Vector
+    curvature: Matrix
+    spread: Matrix
+
+    def __add__(self, other: StepSums) -> StepSums:
+        return StepSums(
+            self.gradient + other.gradient,
+            self.totals + other.totals,
+            self.curvature + other.curvature,
+            self.spread + other.spread,
+        )
+
+    @classmethod
+    def of(cls, block: Any, model: Model, origin: AnyArray | None) -> StepSums:
+        """Sum one block."""
+        residuals, slopes = model(block)
+        weight = np.ones(len(block)) if block.weight is None else block.weight.astype(np.float64)
+        pull = slopes * (weight * residuals)[:, None]
+        return cls(
+            linear_sums(block.X, pull.T.astype(block.X.dtype), origin),
+            pull.sum(axis=0),
+            (slopes * weight[:, None]).T @ slopes,
+            (slopes * (weight * residuals**2)[:, None]).T @ slopes,
+        )
+
+
+def sharpen(
+    rows: Source, blocks: Any, frame: Frame, basis: Matrix, model: Model, n_fixed: int
+) -> tuple[Matrix, float]:
+    """Turn all rows of a whitened, orthonormal basis but the first few towards the best ones.
+
+    Parameters
+    ----------
+    rows : Source
+        The rows.
+    blocks : Source or Rowset
+        The same as the model takes them, one by one or in whole groups.
+    frame : Frame
+        Their whitened coordinates.
+    basis : ndarray of shape (k, d)
+        Orthonormal rows.
+    model : Model
+        What predicts the labels inside the subspace.
+    n_fixed : int
+        So many rows of the basis stay as they are.
+
+    Returns
+    -------
+    ndarray of shape (k, d)
+        The improved basis, no longer orthonormal.
+    float
+        An estimate of the error that is left, |sin Theta|_F.
+    """
+    (k, d), n = basis.shape, rows.total_weight
+    sums = reduce(blocks, partial(StepSums.of, model=model, origin=frame.origin))
+    centred = (sums.gradient - np.outer(sums.totals, frame.step())) / n
+    G = np.array([frame.whitening.whiten_sum(row) for row in centred])
+    G -= (G @ basis.T) @ basis
+    J, V = sums.curvature / n, sums.spread / n
+    try:
+        inverse = np.linalg.inv(J)
+        turn = np.linalg.solve(J[n_fixed:, n_fixed:], G[n_fixed:])
+    except np.linalg.LinAlgError:
+        return basis, np.inf
+    length = np.linalg.norm(turn, axis=1, keepdims=True)
+    turn *= LONGEST_STEP / np.maximum(length, LONGEST_STEP)
+    error = (d - k) / rows.effective_rows * np.trace(inverse @ V @ inverse)
+    return np.vstack([basis[:n_fixed], basis[n_fixed:] + turn]), float(np.sqrt(max(error, 0)))

@@ -1,0 +1,104 @@
+"""Regression on a few variables by a polynomial: E[y | u] and its gradient.
+
+Hermite polynomials, because u is nearly standard normal and they are then nearly uncorrelated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectralmirror.rows.types import Matrix, Vector
+
+__all__ = ["FIT_ROWS", "GROUPS_TO_FIT", "Polynomial", "largest_degree"]
+
+#: Beyond this many standard deviations the polynomial is continued as a constant.
+REACH = 3.5
+MOST_TERMS = 300
+ROWS_PER_TERM = 20
+#: Where there are more than twice so many rows, a sample of them is enough.
+FIT_ROWS = 30_000
+#: And no fewer groups than these, where there are groups.
+GROUPS_TO_FIT = 1_000
+_CHUNK = 8192
+
+
+def largest_degree(k: int, n_rows: float) -> int:
+    """Return the largest degree of 5 and 3 that k variables and so many rows can bear, else 1."""
+    for degree in (5, 3):
+        terms = comb(k + degree, degree)
+        if terms <= MOST_TERMS and terms * ROWS_PER_TERM <= n_rows:
+            return degree
+    return 1
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """sum_a c_a prod_j He_{a_j}(u_j), over multi-indices a of total degree at most `degree`.
+
+    Attributes
+    ----------
+    powers : ndarray of shape (terms, k)
+        The multi-indices a.
+    coefficients : ndarray of shape (terms, k + 1)
+        Of the polynomial itself, and of its k partial derivatives.
+    """
+
+    powers: NDArray[np.int64]
+    coefficients: Matrix
+
+    @classmethod
+    def fit(cls, u: Matrix, y: Vector, weight: Vector | None, degree: int) -> Polynomial:
+        """Fit y by least squares; u has one row for each y, in standard deviations."""
+        k = u.shape[1]
+        powers = np.array([a for a in product(range(degree + 1), repeat=k) if sum(a) <= degree])
+        gram, moment = np.zeros((len(powers), len(powers))), np.zeros(len(powers))
+        for i in range(0, len(u), _CHUNK):
+            basis = _basis(u[i : i + _CHUNK], powers)
+            weighted = basis if weight is None else basis * weight[i : i + _CHUNK, None]
+            gram += weighted.T @ basis
+            moment += weighted.T @ y[i : i + _CHUNK]
+        coefficients = np.linalg.lstsq(gram, moment, rcond=1e-10)[0].astype(np.float64)
+        return cls(powers, np.column_stack([coefficients, _derivatives(powers, coefficients)]))
+
+    def __call__(self, u: Matrix) -> Matrix:
+        """Return the value and the k partial derivatives at every row of u, shape (n, k + 1)."""
+        values = np.empty((len(u), self.coefficients.shape[1]))
+        for i in range(0, len(u), _CHUNK):
+            values[i : i + _CHUNK] = _basis(u[i : i + _CHUNK], self.powers) @ self.coefficients
+        return values
+
+
+def _basis(u: Matrix, powers: NDArray[np.int64]) -> Matrix:
+    tables = [_hermite(column, int(powers.max(initial=0))) for column in u.T]
+    basis = np.ones((len(powers), len(u)))
+    for row, power in zip(basis, powers, strict=True):
+        for table, p in zip(tables, power, strict=True):
+            if p:
+                row *= table[p]
+    return basis.T
+
+
+def _hermite(u: Vector, degree: int) -> list[Vector]:
+    """He_0 ... He_degree at every u, by He_(p+1) = u He_p - p He_(p-1)."""
+    u = np.clip(u, -REACH, REACH)
+    table = [np.ones_like(u), u]
+    for p in range(1, degree):
+        table.append(u * table[p] - p * table[p - 1])
+    return table
+
+
+def _derivatives(powers: NDArray[np.int64], coefficients: Vector) -> Matrix:
+    """Coefficients of the partial derivatives: He_n' = n He_(n-1)."""
+    place = {tuple(power): i for i, power in enumerate(powers)}
+    derivatives = np.zeros((len(powers), powers.shape[1]))
+    for power, c in zip(powers, coefficients, strict=True):
+        for j in np.flatnonzero(power):
+            lower = power.copy()
+            lower[j] -= 1
+            derivatives[place[tuple(lower)], j] += power[j] * c
+    return derivatives

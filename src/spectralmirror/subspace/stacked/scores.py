@@ -1,0 +1,220 @@
+"""Rows in whitened coordinates, their leave-one-out scores, and what these leave of the labels.
+
+Nothing here is as long as the rows: a score is a function of a block, computed anew in every pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg.blas import strsm
+
+from spectralmirror.rows.kernels import far_origin, shifted
+from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
+from spectralmirror.subspace.stacked.polynomial import Polynomial
+from spectralmirror.subspace.whitening import Whitening
+
+__all__ = ["Frame", "LeastSquares", "Scored", "leave_one_out", "times"]
+
+DEGREE = 7
+#: Rows shorter than this share of the mean squared length, at the very centre, stay short.
+SHORTEST = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """How rows are seen in whitened coordinates, W_i = scale_i Sigma^(-1/2) (x_i - mu).
+
+    Attributes
+    ----------
+    dtype : dtype
+        Precision of the rows.
+    whitening : Whitening
+        mu and Sigma.
+    elliptical : bool
+        Whether rows are brought to one length, scale_i = sqrt(d) / |W_i|; otherwise it is 1.
+    """
+
+    dtype: np.dtype[Any]
+    whitening: Whitening
+    elliptical: bool = False
+
+    @cached_property
+    def origin(self) -> AnyArray | None:
+        """The point that is subtracted from the rows before they are summed, None for 0."""
+        return far_origin(self.whitening.mean, self.whitening.scale, self.dtype)
+
+    def step(self) -> Vector:
+        """Return the mean as seen from the origin."""
+        mean = self.whitening.mean
+        return mean if self.origin is None else mean - self.origin.astype(np.float64)
+
+    def scale(self, X: Features) -> Vector | None:
+        """Return the scale of each row, None for 1."""
+        if not self.elliptical:
+            return None
+        d = X.shape[1]
+        return np.asarray(np.sqrt(d / np.maximum(self.squared_lengths(X), SHORTEST * d)))
+
+    def squared_lengths(self, X: Features) -> Vector:
+        """Return |W_i|^2 without the scale, in single precision, which is ample for leverages."""
+        inverse_scale = 1 / self.whitening.scale
+        part = shifted(X, self.origin)
+        part = part.toarray() if sparse.issparse(part) else part
+        W = np.empty(part.shape, dtype=np.float32)
+        np.multiply(part, inverse_scale, out=W, casting="same_kind")
+        W -= (self.step() * inverse_scale).astype(np.float32)
+        if self._factor is not None:
+            W = strsm(1.0, self._factor, W.T, lower=1, overwrite_b=1).T
+        return np.asarray(np.einsum("ij,ij->i", W, W), dtype=np.float64)
+
+    @cached_property
+    def _factor(self) -> AnyArray | None:
+        L = self.whitening.cholesky
+        return None if L is None else np.asfortranarray(L, dtype=np.float32)
+
+    def projection(self, basis: Matrix) -> Callable[[Features], Matrix]:
+        """Return a function of the features of a block: <b_j, W>, without the scale of rows."""
+        directions = self.whitening.direction(basis.T)
+        offset = (self.step() @ directions)[:, None]
+
+        def project(X: Features) -> Matrix:
+            part, single = shifted(X, self.origin), directions.T.astype(X.dtype)
+            coordinates = np.array([part.dot(row) for row in single], dtype=np.float64)
+            coordinates -= offset
+            return coordinates.T
+
+        return project
+
+
+def times(values: AnyArray, scale: Vector | None) -> AnyArray:
+    """Multiply one number, or one line of numbers, a row with the scale of the row."""
+    if scale is None:
+        return values
+    return np.asarray(values * (scale if values.ndim == 1 else scale[:, None]))
+
+
+def leave_one_out(
+    fitted: Vector, y: AnyArray, lengths: Vector | float, weight: float, *, estimated: bool
+) -> Vector:
+    """Return the scores of the rows, each from a direction to which it did not contribute.
+
+    With whitening from the rows themselves, r-hat = mean(y W) is least squares, and row i has the
+    leverage h_i = (1 + |W_i|^2) / n: s_i = (fitted_i - h_i y_i) / (1 - h_i). With known mean and
+    covariance r-hat is a plain mean, and s_i = (n fitted_i - |W_i|^2 y_i) / (n - 1). A row of
+    weight 2 stands for two rows, of which one is left out.
+
+    Parameters
+    ----------
+    fitted : ndarray of shape (n,)
+        mean(y) + <r, W_i> where the whitening was estimated, else <r, W_i>.
+    y : ndarray of shape (n,)
+        Labels.
+    lengths : ndarray of shape (n,) or float
+        |W_i|^2.
+    weight : float
+        The number of rows, or the sum of their weights.
+    estimated : bool
+        Whether mean and covariance come from these rows.
+    """
+    if not estimated:
+        return np.asarray((weight * fitted - lengths * y) / max(weight - 1, 1))
+    leverage = np.minimum((1 + lengths) / weight, 0.9)
+    return np.asarray((fitted - leverage * y) / (1 - leverage))
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """The scores of rows along r-hat, where rows are few each without its own part in r-hat.
+
+    Attributes
+    ----------
+    frame : Frame
+        The rows in whitened coordinates.
+    axis : ndarray of shape (d,)
+        r-hat in whitened coordinates.
+    label_mean : float
+        The mean of the labels.
+    weight : float
+        The number of rows, or the sum of their weights.
+    estimated : bool
+        Whether mean and covariance come from these rows.
+    left_out : bool
+        Whether a row has no part in its own score.
+    """
+
+    frame: Frame
+    axis: Vector
+    label_mean: float
+    weight: float
+    estimated: bool
+    left_out: bool
+
+    def __call__(self, block: Rows) -> tuple[Vector, Vector | float]:
+        """Return the scores of the rows of a block, and |W_i|^2 (0 where none is left out)."""
+        frame = self.frame
+        fitted = times(self._project(block.X)[:, 0], frame.scale(block.X))
+        if self.estimated:
+            fitted = fitted + self.label_mean
+        if not self.left_out:
+            return np.asarray(fitted), 0.0
+        lengths = float(len(self.axis)) if frame.elliptical else frame.squared_lengths(block.X)
+        scores = leave_one_out(fitted, block.y, lengths, self.weight, estimated=self.estimated)
+        return scores, lengths
+
+    @cached_property
+    def _project(self) -> Callable[[Features], Matrix]:
+        return self.frame.projection(self.axis[None, :])
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The mirror's direction, and what the labels are along it: m(s) = E[y | s], a polynomial.
+
+    Attributes
+    ----------
+    unit : ndarray of shape (d,)
+        The direction, whitened, of length 1.
+    score : callable
+        Block -> scores, and |W_i|^2.
+    mean, deviation : float
+        Of the scores, by which they are standardised.
+    m : Polynomial
+        Fitted to some of the rows.
+    """
+
+    unit: Vector
+    score: Callable[[Rows], tuple[Vector, Vector | float]]
+    mean: float
+    deviation: float
+    m: Polynomial
+
+    @classmethod
+    def fit(
+        cls,
+        unit: Vector,
+        score: Callable[[Rows], tuple[Vector, Vector | float]],
+        some: Rows,
+        n_rows: int,
+    ) -> Scored:
+        """Fit m to some of the rows, of which there are so many in all."""
+        scores, weight = score(some)[0], some.weight
+        mean = float(np.average(scores, weights=weight))
+        deviation = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight))) or 1.0
+        s = (scores - mean) / deviation
+        degree = min(DEGREE, max(n_rows // 20, 1))
+        m = Polynomial.fit(s[:, None], some.y.astype(np.float64), weight, degree)
+        return cls(unit, score, mean, deviation, m)
+
+    def __call__(self, block: Rows) -> tuple[Vector, Vector, Vector, Vector | float]:
+        """Return standardised scores s, e = y - m(s), m'(s), and |W_i|^2 of a block."""
+        scores, lengths = self.score(block)
+        s = (scores - self.mean) / self.deviation
+        values, slopes = self.m(s[:, None]).T
+        return s, block.y - values, slopes, lengths

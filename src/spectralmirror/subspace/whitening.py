@@ -1,0 +1,143 @@
+"""Whitened coordinates: Sigma = D L L' D, with D the standard deviations.
+
+W = L^-1 D^-1 (x - mu) has covariance I. Going through the correlation matrix L L' makes every
+decision (is this matrix singular?) independent of the units of the columns. Algorithm 1 whitens
+with Sigma^(-1/2) instead; the two differ by a rotation of W, which changes neither eigenvalues nor
+the span in the units of x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dpstrf
+
+from spectralmirror.rows.checks import CollinearError, ColumnError
+from spectralmirror.rows.types import Matrix, Vector
+
+#: A column is collinear when the others leave over no more than so many units of rounding: what
+#: is found along it would be known to about ten times the inverse of this.
+COLLINEAR = 1000
+#: Squares of a column are far enough from underflow when their mean is so many times the smallest
+#: normal number: rounding in the subnormal range is then far below that of the largest squares.
+LEAST_SQUARE = 1e6
+
+__all__ = ["Whitening"]
+
+
+class _SingularError(Exception):
+    def __init__(self, columns: NDArray[np.intp]):
+        self.columns = columns
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """Mean and factored covariance of the features.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (d,)
+        mu.
+    scale : ndarray of shape (d,)
+        The diagonal of D.
+    cholesky : ndarray of shape (d, d) or None
+        L, lower triangular; None where it is the identity.
+    """
+
+    mean: Vector
+    scale: Vector
+    cholesky: Matrix | None
+
+    @classmethod
+    def of(cls, mean: Vector, covariance: Matrix, dtype: Any, where: str = "") -> Whitening:
+        """Factor a covariance that was estimated from rows in the precision of a dtype.
+
+        `where` says in errors which rows these were.
+        """
+        variance, number = np.diagonal(covariance), np.finfo(dtype)
+        precision, least = float(number.eps), LEAST_SQUARE * float(number.tiny)
+        # Also where all squares are 0, but the values are not.
+        tiny = (variance < least) & (np.abs(mean) < np.sqrt(least)) & ((variance > 0) | (mean != 0))
+        if tiny.any():
+            raise ColumnError(
+                f"X is so small in {{columns}}{where} that its squares underflow: rescale it, for "
+                "example with sklearn.preprocessing.StandardScaler.",
+                np.flatnonzero(tiny),
+            )
+        # A constant column has no variance but what rounding its mean leaves behind.
+        constant = variance <= (2 * precision * np.abs(mean)) ** 2
+        if constant.any():
+            raise ColumnError(
+                f"X is constant in {{columns}}{where}: remove what does not vary, it cannot tell "
+                "the classifiers apart (or subtract the mean, if that is so large that "
+                f"{number.dtype} has no digits left for what varies).",
+                np.flatnonzero(constant),
+            )
+        try:
+            return cls._factored(mean, covariance, precision)
+        except _SingularError as error:
+            digits = ", as far as float32 can tell" if precision > 1e-10 else ""
+            raise CollinearError(
+                f"X is collinear{where}, and its covariance has no inverse: {{columns}} can be "
+                f"computed from the others{digits}. Remove them, or reduce X first, for example "
+                "with PCA.",
+                error.columns,
+            ) from None
+
+    @classmethod
+    def known(cls, mean: Vector, covariance: Matrix) -> Whitening:
+        """Factor a covariance that was given."""
+        if np.count_nonzero(covariance) == len(covariance):
+            return cls(mean, np.sqrt(np.diagonal(covariance)), None)
+        try:
+            return cls._factored(mean, covariance, float(np.finfo(np.float64).eps))
+        except _SingularError:
+            raise ValueError(
+                "covariance must be positive definite, but its eigenvalues are not all above 0: "
+                "remove collinear columns, or add a small multiple of the identity."
+            ) from None
+
+    @classmethod
+    def _factored(cls, mean: Vector, covariance: Matrix, precision: float) -> Whitening:
+        scale = np.sqrt(np.diagonal(covariance))
+        correlation = _correlation(covariance, scale)
+        # Taken in the order of a pivoted Cholesky, each column has the largest share of its
+        # variance that those before leave over; without pivots a singular matrix can hide.
+        _, order, rank, _ = dpstrf(correlation, tol=COLLINEAR * precision, lower=1)
+        if rank < len(scale):
+            raise _SingularError(np.sort(order[rank:] - 1))
+        return cls(mean, scale, dpotrf(correlation, lower=1, clean=1, overwrite_a=1)[0])
+
+    def direction(self, whitened: Vector) -> Vector:
+        """Sigma^(-1/2) w in the units of x: D^-1 L^-T w, for the columns of `whitened`."""
+        return (self._solve(whitened, trans="T").T / self.scale).T
+
+    def whiten_sum(self, vector: Vector) -> Vector:
+        """L^-1 D^-1 v: a sum of centred rows becomes the sum of their whitened values."""
+        return self._solve(vector / self.scale)
+
+    def whiten_matrix(self, M: Matrix) -> Matrix:
+        """L^-1 D^-1 M D^-1 L^-T: the same on both sides of a quadratic sum."""
+        return self._solve(self._solve(_correlation(M, self.scale)).T)
+
+    def solve(self, vector: Vector) -> Vector:
+        """Sigma^-1 v."""
+        return self.direction(self.whiten_sum(vector))
+
+    def _solve(self, b: Vector, trans: str = "N") -> Vector:
+        if self.cholesky is None:
+            return b
+        return np.asarray(
+            solve_triangular(self.cholesky, b, lower=True, trans=trans, check_finite=False)
+        )
+
+
+def _correlation(M: Matrix, scale: Vector) -> Matrix:
+    """D^-1 M D^-1 of a symmetric M, in the order of memory that LAPACK works on without a copy."""
+    scaled = M / scale
+    scaled /= scale[:, None]
+    return scaled.T

@@ -1,0 +1,128 @@
+"""A real browser shows the report: nothing missing, nothing loaded, nothing too wide."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from spectralmirror import LinearClassifierMixture
+from spectralmirror.report import write_report
+from tests.helpers.browser import NAMES, Browser, find_browser
+
+PROGRAM = find_browser()
+pytestmark = pytest.mark.skipif(
+    PROGRAM is None, reason=f"needs one of {', '.join(NAMES)} on the PATH to show pages in"
+)
+#: Names as users have them: with markup, without any place to break, in other scripts.
+NAMES_OF_FEATURES = (
+    "<script>throw Error('ran')</script>",
+    "nothing_here_can_be_broken_into_lines_" * 4,
+    "Größe & \"Gewicht\" in '漢字'",
+    "price=$10",
+    "plain",
+)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Write a page of two classifiers with groups, and one of a single classifier."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 5)), columns=NAMES_OF_FEATURES)
+    groups = np.repeat(np.arange(100), 6)
+    t = np.where(groups % 3 == 0, X @ [2, 0, 0, 1, -1], X @ [-2, 1, -1, 0, 0])
+    y = np.where(rng.uniform(size=600) < expit(t), "a label that is rather long <b>", "no")
+    folder, found = tmp_path_factory.mktemp("pages"), {}
+    for k, given in ((1, None), (2, groups)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mixture = LinearClassifierMixture(k, random_state=0).fit(X, y, groups=given)
+        path = folder / f"{k}.html"
+        write_report(mixture, X, y, path, given)
+        found[k] = path.as_uri()
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Browser(PROGRAM, tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+BOXES = """
+Array.from(document.querySelectorAll("figure svg"), svg => {
+  const box = svg.getBoundingClientRect();
+  return [box.width, box.height, box.left, box.right];
+})
+"""
+#: Text of pictures that ends outside of them, in the units of the picture.
+OUTSIDE = """
+Array.from(document.querySelectorAll("figure svg")).flatMap(svg => {
+  const frame = svg.getBoundingClientRect(), edge = 2;
+  return Array.from(svg.querySelectorAll("text")).filter(text => {
+    const box = text.getBoundingClientRect();
+    return box.left < frame.left - edge || box.right > frame.right + edge
+      || box.top < frame.top - edge || box.bottom > frame.bottom + edge;
+  }).map(text => text.textContent);
+})
+"""
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize(("width", "scheme"), [(375, "dark"), (1280, "light")])
+def test_page_is_whole_at_every_width(browser, pages, k, width, scheme):
+    browser.open(pages[k], width, scheme=scheme)
+    browser.value("document.querySelectorAll('details').forEach(one => one.open = true)")
+    # no errors, and no request but that of the page itself
+    assert not browser.happened("Runtime.exceptionThrown", "Runtime.consoleAPICalled")
+    assert not browser.happened("Log.entryAdded")
+    requests = browser.happened("Network.requestWillBeSent")
+    assert [one["request"]["url"] for one in requests] == [pages[k]]
+    # nothing wider than the window
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    boxes = browser.value(BOXES)
+    assert len(boxes) == (7 if k == 2 else 5)
+    for wide, high, left, right in boxes:
+        assert wide > 200
+        assert high > 60
+        assert 0 <= left < right <= width
+    assert browser.value(OUTSIDE) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_colour_is_seen_against_the_page(browser, pages, scheme):
+    """Text has a contrast of 4.5 at least, and lines and points of pictures 3 (WCAG 2.1)."""
+    browser.open(pages[2], 1280, scheme=scheme)
+    paper, ink, soft, caution = (
+        colour(browser, name) for name in ("paper", "ink", "soft", "caution")
+    )
+    assert min(contrast(paper, text) for text in (ink, soft, caution)) >= 4.5
+    drawn = ["negative", "positive", "bulk", "kept", *(f"component-{c}" for c in range(8))]
+    ratios = {name: contrast(paper, colour(browser, name)) for name in drawn}
+    assert min(ratios.values()) >= 3, ratios
+
+
+def colour(browser, name):
+    style = "getComputedStyle(document.documentElement)"
+    return browser.value(f"{style}.getPropertyValue('--{name}').trim()")
+
+
+def contrast(one, other):
+    def luminance(code):
+        parts = np.array([int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_print_fits_its_pages(browser, pages):
+    """On A4 nothing is cut: every picture is as high as a page at most, and in light colours."""
+    browser.open(pages[2], 680, scheme="dark")
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert max(high for _, high, _, _ in browser.value(BOXES)) < 900
+    rule = "getComputedStyle(document.querySelector('figure')).breakInside"
+    assert browser.value(rule) == "avoid"

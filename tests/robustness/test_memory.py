@@ -1,0 +1,99 @@
+"""Repeated work leaves nothing behind, and fits do not copy rows. `make memory` has figures."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import polars as pl
+import pytest
+
+from spectralmirror import LinearClassifierMixture, SpectralMirror, load, save, scan
+from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.rows.grouped import Rowset
+
+N, D = 2_000, 5
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("memory")
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    X, y, truth = make_linear_classifier_mixture(
+        N, D, weights=[0.6, 0.4], group_size=4, random_state=0
+    )
+    frame = pl.DataFrame(X, schema=[f"x{j}" for j in range(D)]).with_columns(pl.Series("y", y))
+    frame.write_parquet(folder / "rows.parquet")
+    return X, y, truth.groups
+
+
+def stored(data, folder):
+    save(SpectralMirror(2, random_state=0).fit(*data[:2]), folder / "model.skops")
+    return load(folder / "model.skops")
+
+
+def predicted(data, folder):
+    X, y, groups = data
+    mixture = LinearClassifierMixture(1).fit(X, y)
+    return mixture.predict_proba(X), mixture.component_proba(X, y, groups=groups)
+
+
+WORK = {
+    "mirror": lambda data, folder: SpectralMirror(2, random_state=0).fit(*data[:2]),
+    "mixture": lambda data, folder: LinearClassifierMixture(2, random_state=0, n_init=4).fit(*data),
+    "scan": lambda data, folder: SpectralMirror(2).fit(scan(folder / "rows.parquet", label="y")),
+    "stored": stored,
+    "predicted": predicted,
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+def test_repeated_work_leaves_nothing_behind(work, data, folder):
+    """20 times: less than the labels alone (8 bytes each) of every other time would take."""
+    for _ in range(3):
+        work(data, folder)
+    gc.collect()
+    tracemalloc.start()
+    work(data, folder)
+    gc.collect()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(20):
+        work(data, folder)
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 20 / 2 * 8 * N
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_fit_does_not_copy_the_rows(dtype):
+    """10 MB of single precision: what is traced beyond them stays below what a copy would take."""
+    X, y, truth = make_linear_classifier_mixture(50_000, 50, weights=[0.6, 0.4], random_state=0)
+    X = X.astype(dtype)
+    mixture = LinearClassifierMixture(2, init=truth.profiles, subspace=None, max_iter=3)
+    tracemalloc.start()
+    with pytest.warns(UserWarning, match="still rising"):
+        mixture.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes
+
+
+def test_a_fit_to_groups_draws_samples_and_no_copy(monkeypatch):
+    """Once all rows were copied, and kept to the end, where half of them would have been drawn."""
+    X, y, truth = make_linear_classifier_mixture(
+        20_000, 5, weights=[0.6, 0.4], group_size=5, random_state=0
+    )
+    sizes, chosen = [], Rowset.chosen
+
+    def counting(self, share, seed):
+        rows, keys = chosen(self, share, seed)
+        sizes.append(len(rows))
+        return rows, keys
+
+    monkeypatch.setattr(Rowset, "chosen", counting)
+    LinearClassifierMixture(2, init=truth.profiles, subspace=None).fit(X, y, groups=truth.groups)
+    assert max(sizes) < 20_000

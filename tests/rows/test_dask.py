@@ -1,0 +1,263 @@
+"""Dask collections on a real cluster of two processes, one of which is killed."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from spectralmirror import LinearClassifierMixture, SpectralMirror, scan
+from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.partitioned import Keyed
+from tests.helpers.agreement import assert_alike, mixture_rows
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:Dask currently has limited support:UserWarning"),
+]
+NAMES = ["a", "b", "c", "d", "e"]
+CHUNKS = {
+    "one": (4000,),
+    "two": (1500, 2500),
+    "seven": (1, 999, 0, 1000, 500, 1499, 1),
+}
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cluster = distributed.LocalCluster(
+            **options, dashboard_address=None, memory_limit="2GiB", silence_logs=50
+        )
+        with cluster, distributed.Client(cluster) as client:
+            yield client
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return mixture_rows()
+
+
+def mirror():
+    return SpectralMirror(2, random_state=0)
+
+
+def mixture():
+    return LinearClassifierMixture(2, random_state=0)
+
+
+def lazy(values, chunks):
+    return da.from_array(values, chunks=(chunks, -1) if values.ndim == 2 else (chunks,))
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+@pytest.mark.parametrize("which", ["", "groups", "weight"])
+def test_arrays(chunks, which, rows):
+    """By the default scheduler, in threads."""
+    X, y, groups, weight = rows
+    options = {"": {}, "groups": {"groups": groups}, "weight": {"sample_weight": weight}}[which]
+    there = {name: lazy(values, CHUNKS[chunks]) for name, values in options.items()}
+    for make in (mirror, mixture):
+        found = make().fit(lazy(X, CHUNKS[chunks]), lazy(y, CHUNKS[chunks]), **there)
+        assert_alike(found, make().fit(X, y, **options))
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_cluster(grouped, rows):
+    X, y, groups, _ = rows
+    chunks = CHUNKS["seven"]
+    for make in (mirror, mixture):
+        there = {"groups": lazy(groups, chunks)} if grouped else {}
+        found = make().fit(lazy(X, chunks), lazy(y, chunks), **there)
+        assert_alike(found, make().fit(X, y, groups=groups if grouped else None))
+
+
+@pytest.mark.usefixtures("client")
+def test_dataframes_and_unknown_chunks(rows):
+    X, y, groups, _ = rows
+    frame = pd.DataFrame(X, columns=NAMES).assign(y=y, who=groups)
+    there = dd.from_pandas(frame, npartitions=4)
+    expected = mixture().fit(frame[NAMES], y, groups=groups)
+    found = mixture().fit(there[NAMES], there["y"], groups=there["who"])
+    assert_alike(found, expected)
+    assert found.feature_names_in_.tolist() == NAMES
+    kept, kept_there = frame[frame["a"] > 0], there[there["a"] > 0]
+    matrix, labels = kept_there[NAMES].to_dask_array(), kept_there["y"].to_dask_array()
+    assert np.isnan(matrix.shape[0])
+    expected = mirror().fit(kept[NAMES].to_numpy(), kept["y"])
+    assert_alike(mirror().fit(matrix, labels), expected)
+    assert_alike(mirror().fit(matrix, kept["y"].to_numpy()), expected)  # cut where X is
+    plane = expected.transform(kept[NAMES].to_numpy())
+    np.testing.assert_allclose(expected.transform(matrix).compute(), plane)
+
+
+def test_predictions_are_lazy(rows):
+    X, y, _, _ = rows
+    fitted, plane = mixture().fit(X, y), mirror().fit(X, y)
+    there, labels = lazy(X, CHUNKS["two"]), lazy(y, (4000,))
+    for method, columns in [
+        (plane.transform, ()),
+        (fitted.predict, ()),
+        (fitted.predict_proba, ()),
+        (fitted.decision_function, ()),
+        (fitted.component_proba, (labels,)),
+        (fitted.predict_component, (labels,)),
+        (fitted.score_samples, (labels,)),
+    ]:
+        found = method(there, *columns)
+        expected = method(X, *[y for _ in columns])
+        assert isinstance(found, da.Array)
+        assert found.shape == expected.shape
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.compute(), expected)
+    for options in ({"groups": labels}, {"y": labels, "groups": labels}):
+        columns = () if "y" in options else (labels,)
+        with pytest.raises(ValueError, match="without groups"):
+            fitted.component_proba(there, *columns, **options)
+    with pytest.raises(ValueError, match="without groups"):
+        fitted.component_proba(there, labels, labels)
+    by_name = fitted.component_proba(there, y=labels)
+    np.testing.assert_array_equal(by_name.compute(), fitted.component_proba(X, y))
+    with pytest.raises(NotFittedError):
+        mirror().transform(there)
+
+
+def test_partitions_without_rows_and_values_without_value(rows):
+    X, y, _, _ = rows
+    frame = pd.DataFrame(X, columns=NAMES)
+    there = dd.from_pandas(frame, npartitions=3)
+    some = dd.concat([there[there["a"] > 99], there])
+    fitted = mixture().fit(frame, y)
+    np.testing.assert_array_equal(fitted.predict(some).compute(), fitted.predict(frame))
+    nullable = frame.astype("Float64")
+    expected = mirror().fit(frame, y, sample_weight=2.0)
+    found = mirror().fit(dd.from_pandas(nullable, npartitions=2), y, sample_weight=2.0)
+    assert_alike(found, expected)
+    nullable.iloc[3000, 2] = pd.NA
+    with pytest.raises(ValueError, match=r"NaN in column 'c' \(partition 1"):
+        mirror().fit(dd.from_pandas(nullable, npartitions=2), y)
+    in_memory = mirror().fit(X, da.from_array(y, chunks=1000))
+    assert_alike(in_memory, mirror().fit(X, y))
+
+
+def test_nothing_as_long_as_the_rows_comes_to_the_client(monkeypatch):
+    """What is computed grows with the features, not with the rows."""
+    import spectralmirror.rows.dask
+
+    computed = spectralmirror.rows.dask._computed
+    sizes = []
+
+    def measured(values):
+        found = computed(values)
+        sizes.append(len(pickle.dumps(found)))
+        return found
+
+    monkeypatch.setattr("spectralmirror.rows.dask._computed", measured)
+    monkeypatch.setattr("spectralmirror.subspace.stacked.method.FIT_ROWS", 500)
+    X, y, _, _ = mixture_rows(60_000, 5)
+    mirror().fit(lazy(X, (30_000, 30_000)), lazy(y, (30_000, 30_000)))
+    assert len(sizes) == 5
+    assert max(sizes) < 100_000  # where X has 2,400,000 bytes: 500 rows of 40, with their labels
+
+
+def slow(block, folder=None):
+    """Take a moment, and leave a trace of it."""
+    with open(os.path.join(folder, f"{os.getpid()}-{time.time_ns()}"), "w"):
+        pass
+    time.sleep(0.05)
+    return block
+
+
+def test_a_worker_that_is_killed(client, rows, tmp_path):
+    X, y, _, _ = rows
+    chunks = (500,) * 8
+    there = lazy(X, chunks).map_blocks(slow, folder=str(tmp_path), dtype=X.dtype)
+    killed = []
+
+    def kill():
+        while len(list(tmp_path.iterdir())) < 30:  # the fourth pass over eight chunks
+            time.sleep(0.01)
+        pids = list(client.run(os.getpid).values())
+        os.kill(pids[0], signal.SIGKILL)
+        killed.append(pids[0])
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    found = mixture().fit(there, lazy(y, chunks))
+    thread.join()
+    assert killed
+    seen = {path.name.split("-")[0] for path in tmp_path.iterdir()} - {str(os.getpid())}
+    assert str(killed[0]) in seen
+    assert len(seen) == 3  # another worker took its place
+    assert_alike(found, mixture().fit(X, y))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_samples_do_not_depend_on_the_chunks(grouped, monkeypatch):
+    for module in ("stacked", "noise", "sharpening"):
+        monkeypatch.setattr(f"spectralmirror.{module}.FIT_ROWS", 1000)
+    for module in ("noise", "sharpening"):
+        monkeypatch.setattr(f"spectralmirror.{module}.GROUPS_TO_FIT", 100)
+    X, y, groups, _ = mixture_rows(12_000, 4)
+    groups = groups if grouped else None
+    expected = mirror().fit(X, y, groups=groups)
+    for chunks in [(12_000,), (5000, 7000), (1, 999, 0, 3000, 8000)]:
+        there = {"groups": lazy(groups, chunks)} if grouped else {}
+        assert_alike(mirror().fit(lazy(X, chunks), lazy(y, chunks), **there), expected)
+
+
+def test_dask_knows_how_large_rows_are(rows):
+    from dask.sizeof import sizeof
+
+    import spectralmirror.rows.dask  # noqa: F401
+
+    X, y, groups, _ = rows
+    keyed = Keyed(Rows(X, np.ones(len(y))), groups.astype(np.uint64))
+    assert X.nbytes < sizeof(keyed) < 2 * X.nbytes
+
+
+def test_what_is_wrong_is_told(rows):
+    X, y, _, _ = rows
+    missing = X.copy()
+    missing[3000, 2] = np.nan
+    there, labels = lazy(X, CHUNKS["two"]), lazy(y, CHUNKS["two"])
+    frame = dd.from_pandas(pd.DataFrame(X, columns=NAMES).assign(y=y), npartitions=2)
+    unknown = frame[NAMES].to_dask_array()
+    for call, told in [
+        (lambda: mirror().fit(there), "requires y to be passed"),
+        (lambda: mirror().fit(lazy(missing, (1500, 2500)), labels), "column 2 .partition 1."),
+        (lambda: mirror().fit(there, labels[:3000]), "X has 4000 rows but y has 3000"),
+        (lambda: mirror().fit(unknown, labels[:3000]), "partition them alike"),
+        (lambda: mirror().fit(unknown, lazy(y, (4000,))), "X has 2 partitions but y has 1"),
+        (lambda: mirror().fit(there, y[:7]), "X has 4000 rows but y has 7"),
+        (lambda: mirror().fit(frame, labels), "column 'y' holds str"),
+        (lambda: mirror().fit(there[:, 0], labels), "Expected 2D array"),
+        (lambda: mirror().fit(there.astype(complex), labels), "X must hold numbers"),
+        (lambda: mirror().fit(there, da.stack([labels, labels], axis=1)), "y has shape"),
+        (lambda: mirror().fit(there, lazy(np.ones(4000), (1500, 2500))), "only one class"),
+    ]:
+        with pytest.raises(ValueError, match=told) as error:
+            call()
+        assert "\n" not in str(error.value)
+
+
+def test_a_scan_and_a_cluster_agree(rows):
+    X, y, _, _ = rows
+    found = mirror().fit(lazy(X, CHUNKS["seven"]), lazy(y, CHUNKS["seven"]))
+    assert_alike(found, mirror().fit(scan([(X[:70], y[:70]), (X[70:], y[70:])])))
+    assert found.n_scans_ == 5

@@ -1,0 +1,150 @@
+"""Spark DataFrames, with a real Spark in local mode, one of whose tasks fails."""
+
+import gc
+import os
+import shutil
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spectralmirror.spark
+from spectralmirror import LinearClassifierMixture, SpectralMirror
+from tests.helpers.agreement import assert_alike, mixture_rows
+
+pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Spark needs Java, and there is none", allow_module_level=True)
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+NAMES = ["a", "b", "c"]
+
+
+@pytest.fixture(scope="module")
+def spark():
+    from pyspark.sql import SparkSession
+
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2,4]")  # local[2] would not try again
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore")
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+@pytest.fixture(scope="module")
+def there(spark):
+    """A cached DataFrame in five partitions, one of them empty; and the same in its order."""
+    X, y, groups, weight = mixture_rows(3000, 3)
+    frame = pd.DataFrame(X, columns=NAMES).assign(y=y, who=groups, w=weight)
+    from pyspark.sql import functions
+
+    numbered = spark.createDataFrame(frame.assign(part=np.arange(3000) % 4))
+    df = numbered.repartitionByRange(4, "part").union(numbered.filter("part > 9")).cache()
+    df = df.withColumn("x", functions.array(*NAMES)).cache()
+    return df, df.drop("x").toPandas()
+
+
+def mirror():
+    return SpectralMirror(2, random_state=0)
+
+
+def mixture():
+    return LinearClassifierMixture(2, random_state=0)
+
+
+@pytest.mark.parametrize("which", ["", "groups", "weight"])
+def test_a_dataframe(which, there):
+    df, frame = there
+    columns = {"": {}, "groups": {"groups": "who"}, "weight": {"sample_weight": "w"}}[which]
+    source = spectralmirror.spark.scan(df, label="y", features=NAMES, **columns)
+    options = {name: frame[column] for name, column in columns.items()}
+    make = mixture if which == "" else mirror
+    found = make().fit(source)
+    assert_alike(found, make().fit(frame[NAMES], frame["y"], **options))
+    assert found.feature_names_in_.tolist() == NAMES
+    assert found.n_scans_ < 60
+
+
+def test_groups_leave_nothing_behind(there, spark):
+    df, _ = there
+    kept = spark.sparkContext._jsc.getPersistentRDDs().size()
+    mirror().fit(spectralmirror.spark.scan(df, label="y", features=NAMES, groups="who"))
+    gc.collect()
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == kept
+
+
+def test_an_array_column(there):
+    df, frame = there
+    found = mirror().fit(spectralmirror.spark.scan(df, label="y", features="x"))
+    assert_alike(found, mirror().fit(frame[NAMES].to_numpy(), frame["y"]))
+
+
+def test_a_task_that_fails_once(there, tmp_path):
+    df, frame = there
+    kept = df.select(*NAMES, "y")
+    folder = str(tmp_path)
+
+    def failing(batches):
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if context.partitionId() == 1:
+            n_before = len(os.listdir(folder))
+            with open(os.path.join(folder, f"{context.taskAttemptId()}"), "w"):
+                pass
+            if n_before == 2:  # in the third pass
+                raise RuntimeError("the machine is gone")
+        yield from batches
+
+    source = spectralmirror.spark.scan(
+        kept.mapInArrow(failing, kept.schema), label="y", features=NAMES
+    )
+    found = mirror().fit(source)
+    assert len(os.listdir(folder)) == found.n_scans_ + 1 == 6  # one of five was tried again
+    assert_alike(found, mirror().fit(frame[NAMES], frame["y"]))
+
+
+def test_what_is_wrong_is_told(there, spark):
+    df, _ = there
+    from pyspark.sql import functions
+
+    one = df.filter("part = 1")
+    missing = df.withColumn("b", functions.when(functions.col("part") < 3, df["b"]))
+    unlabelled = df.withColumn("y", functions.when(functions.col("part") < 3, df["y"]))
+    strays = df.withColumn("who", functions.when(functions.col("part") < 3, df["who"]))
+    ragged = df.withColumn(
+        "x", functions.when(functions.col("part") < 3, df["x"]).otherwise(functions.array("a"))
+    )
+    scan = spectralmirror.spark.scan
+    for call, told in [
+        (lambda: scan(df, label="yy"), "no column 'yy'; did you mean 'y'"),
+        (lambda: scan(df, label="y", features=["a", "bb"]), "no column 'bb'"),
+        (lambda: scan(df, label="a", features=["y", "b"]), "column 'y' holds string"),
+        (lambda: scan(df, label="a", features="y"), "column 'y' holds string"),
+        (lambda: mirror().fit(scan(missing, label="y", features=NAMES)), "NaN in column 'b'"),
+        (lambda: mirror().fit(scan(unlabelled, label="y", features=NAMES)), "missing label"),
+        (
+            lambda: mirror().fit(scan(strays, label="y", features=NAMES, groups="who")),
+            "groups has missing values",
+        ),
+        (lambda: mirror().fit(scan(ragged, label="y", features="x")), "3 numbers in every row"),
+        (lambda: mirror().fit(scan(one.filter("a > 9"), label="y", features=NAMES)), "no rows"),
+    ]:
+        with pytest.raises(ValueError, match=told) as error:
+            call()
+        assert "\n" not in str(error.value)

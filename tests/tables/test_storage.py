@@ -1,0 +1,224 @@
+"""Models on disk: the same to the last bit, whole, and no code of anybody."""
+
+import json
+import os
+import pickle
+import re
+import zipfile
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import skops.io
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import spectralmirror
+from spectralmirror import (
+    FeatureMoments,
+    LinearClassifierMixture,
+    PrincipalHessianDirections,
+    SpectralMirror,
+    load,
+    save,
+)
+from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.tables.archive import OURS
+from spectralmirror.tables.storage import written_by
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+X, Y, TRUTH = make_linear_classifier_mixture(2_000, 5, group_size=5, random_state=0)
+
+
+KINDS = ["plain", "grouped", "auto", "hard", "probit", "given"]
+
+
+def mixtures():
+    yield LinearClassifierMixture(2, random_state=0).fit(X, Y)
+    yield LinearClassifierMixture(2, random_state=0).fit(X.astype(np.float32), Y, TRUTH.groups)
+    yield LinearClassifierMixture("auto", random_state=np.random.RandomState(3)).fit(X, Y)
+    yield LinearClassifierMixture(2, response="hard").fit(X, np.where(Y > 0, "ja", "nein"))
+    named = pl.DataFrame(X, schema=list("abcde"))
+    yield LinearClassifierMixture(2, response="probit", l2=1).fit(named, (Y > 0).astype(object))
+    yield LinearClassifierMixture(1, subspace=SpectralMirror(2), init=X[:1]).fit(X, Y)
+
+
+@pytest.mark.parametrize("mixture", list(mixtures()), ids=KINDS)
+def test_mixtures_are_the_same_to_the_last_bit(tmp_path, mixture):
+    save(mixture, tmp_path / "m.skops")
+    again = load(tmp_path / "m.skops")
+    given = X
+    if hasattr(mixture, "feature_names_in_"):
+        given = pl.DataFrame(X, schema=list("abcde"))
+    y = mixture.predict(given)
+    assert (again.predict(given) == y).all()
+    for method in ("predict_proba", "decision_function"):
+        assert (getattr(again, method)(given) == getattr(mixture, method)(given)).all()
+    for method in ("component_proba", "score_samples"):
+        for groups in (None, TRUTH.groups):
+            before, after = (getattr(m, method)(given, y, groups) for m in (mixture, again))
+            assert (before == after).all()
+    assert again.summary() == mixture.summary()
+    assert vars(again).keys() == vars(mixture).keys()
+    for name, value in vars(mixture).items():
+        assert type(getattr(again, name)) is type(value), name
+    assert again.classes_.dtype == mixture.classes_.dtype
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpectralMirror(2, random_state=0),
+        SpectralMirror(2, method="paper", moments=FeatureMoments.from_rows(X)),
+        SpectralMirror("auto", covariance=np.eye(5), mean=np.zeros(5)),
+        PrincipalHessianDirections(2),
+    ],
+    ids=["default", "paper", "known", "hessian"],
+)
+def test_transformers_are_the_same_to_the_last_bit(tmp_path, model):
+    model.fit(X, Y)
+    save(model, tmp_path / "m.skops")
+    assert (load(tmp_path / "m.skops").transform(X) == model.transform(X)).all()
+
+
+def test_the_golden_file_of_an_earlier_version_loads_and_predicts_what_it_did():
+    model, kept = load(GOLDEN / "format-1.skops"), np.load(GOLDEN / "format-1.npz")
+    assert re.fullmatch(r"spectralmirror \d+\.\d+\.\d+\S*", written_by(GOLDEN / "format-1.skops"))
+    assert model.recipe.names == ["x", *(n for n in model.recipe.names if n != "x")]
+    # exp of another NumPy may round otherwise
+    np.testing.assert_allclose(
+        model.mixture.predict_proba(model.named(kept["X"])), kept["P"], rtol=1e-13
+    )
+
+
+def test_loading_runs_no_code(tmp_path, monkeypatch):
+    class Bomb:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "boom"),)
+
+    pickled = tmp_path / "pickle.skops"
+    pickled.write_bytes(pickle.dumps(Bomb()))
+    called = tmp_path / "function.skops"
+    content = {"format": 1, "written_by": "spectralmirror 0", "model": os.mkdir}
+    called.write_bytes(skops.io.dumps(content))
+    foreign = tmp_path / "foreign.skops"
+    content["model"] = LinearClassifierMixture(random_state=Path("boom"))
+    foreign.write_bytes(skops.io.dumps(content))
+    for path, sentence in (
+        (pickled, "is no model of spectralmirror"),
+        (called, "mkdir, which no model of spectralmirror does: it was not loaded"),
+        (foreign, "pathlib.*, which no model of spectralmirror does"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            load(path)
+    assert not (tmp_path / "boom").exists()
+
+
+def stored():
+    buffer = (GOLDEN / "format-1.skops").read_bytes()
+    return buffer, zipfile.ZipFile(BytesIO(buffer))
+
+
+def test_a_file_that_was_cut_off_anywhere_gets_a_sentence(tmp_path):
+    whole, _ = stored()
+    path = tmp_path / "cut.skops"
+    for length in [0, 1, 2, 10, *range(100, len(whole), 997), len(whole) - 1]:
+        path.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=r"cut\.skops is (no model|damaged)"):
+            load(path)
+
+
+def test_flipped_bytes_are_noticed_or_harmless(tmp_path):
+    whole, _ = stored()
+    kept = np.load(GOLDEN / "format-1.npz")
+    rng, path, noticed, harmless = np.random.default_rng(0), tmp_path / "flipped.skops", 0, 0
+    for place in rng.integers(0, len(whole), size=300):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << rng.integers(8)
+        path.write_bytes(flipped)
+        try:
+            model = load(path)
+        except ValueError as error:
+            noticed += str(path) in str(error)
+        else:  # a byte of the container that means nothing
+            P = model.mixture.predict_proba(model.named(kept["X"]))
+            np.testing.assert_allclose(P, kept["P"], rtol=1e-13)
+            harmless += 1
+    assert noticed + harmless == 300
+    assert noticed > 200
+
+
+def changed(tmp_path, **changes):
+    model = load(GOLDEN / "format-1.skops")
+    content = {"format": 1, "written_by": "spectralmirror 9.9", "model": model, **changes}
+    path = tmp_path / "changed.skops"
+    path.write_bytes(skops.io.dumps(content))
+    return path
+
+
+def test_a_newer_format_is_refused_by_its_version(tmp_path):
+    with pytest.raises(ValueError, match=r"written by spectralmirror 9\.9, which is newer"):
+        load(changed(tmp_path, format=2))
+
+
+def test_what_is_no_model_or_does_not_fit_together_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="holds a dict, which is no model"):
+        load(changed(tmp_path, model={"a": 1}))
+    broken = load(GOLDEN / "format-1.skops").mixture
+    broken.weights_ = broken.weights_[:1]
+    with pytest.raises(ValueError, match="do not fit together"):
+        load(changed(tmp_path, model=broken))
+    with pytest.raises(ValueError, match="do not fit together"):
+        load(changed(tmp_path, model=LinearClassifierMixture()))
+    for name, value in (
+        ("coef_", np.full((2, 4), np.nan)),
+        ("predict_proba", 3),
+        ("weights_", np.array([1.5, -0.5])),
+        ("status_", 3),
+        ("response", "other"),
+        ("classes_", np.arange(3)),
+    ):
+        broken = load(GOLDEN / "format-1.skops").mixture
+        setattr(broken, name, value)
+        with pytest.raises(ValueError, match="do not fit together"):
+            load(changed(tmp_path, model=broken))
+    broken.predict_proba = np.add
+    with pytest.raises(ValueError, match=r"holds numpy\.\S*add, which no model"):
+        load(changed(tmp_path, model=broken))
+    whole = load(GOLDEN / "format-1.skops")
+    mirror = SpectralMirror(2).fit(X, Y)
+    for change in ({"about": "nope"}, {"missing": "whatever"}, {"mixture": mirror}, {"label": 3}):
+        with pytest.raises(ValueError, match="do not fit together"):
+            load(changed(tmp_path, model=replace(whole, **change)))
+    path = tmp_path / "plain.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("schema.json", json.dumps({}))
+    with pytest.raises(ValueError, match=r"is (no model|damaged)"):
+        load(path)
+    with pytest.raises(FileNotFoundError, match=r"There is no file '.*none\.skops'"):
+        load(tmp_path / "none.skops")
+
+
+def test_save_refuses_what_it_cannot_store(tmp_path):
+    with pytest.raises(TypeError, match="got LogisticRegression"):
+        save(LogisticRegression(), tmp_path / "m.skops")
+    with pytest.raises(NotFittedError):
+        save(SpectralMirror(), tmp_path / "m.skops")
+    with pytest.raises(ValueError, match="is a folder"):
+        save(SpectralMirror(2).fit(X, Y), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_may_be_stored_exists():
+    for name in OURS - {"numpy.dtype"}:
+        module, _, kind = name.removeprefix("spectralmirror.").rpartition(".")
+        assert hasattr(__import__(f"spectralmirror.{module}", fromlist=[kind]), kind)
+    for name in spectralmirror.__all__:
+        assert getattr(spectralmirror, name) is not None
+    assert spectralmirror.datasets.make_linear_classifier_mixture
+    assert "metrics" in dir(spectralmirror)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = spectralmirror.nothing
