@@ -165,7 +165,7 @@ def _spill_full(disk: Path) -> str:
 MEDDLING = """
 import os, shutil, sys
 from pathlib import Path
-from spectralmirror import readers
+from spectralmirror.rows.files import readers
 path, other, act, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 sys.argv[1:5] = []
 opened = 0

@@ -337,7 +337,7 @@ def digests():
 def test_the_same_seed_is_the_same_answer_in_any_process():
     """To the last bit, on one thread or two, whatever the hashes of text are."""
     here = list(digests())
-    program = "import tests.test_properties as t; print(*t.digests(), sep='\\n')"
+    program = "import tests.robustness.test_properties as t; print(*t.digests(), sep='\\n')"
     for n_threads, hash_seed in (("1", "1"), ("2", "2")):
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
         environment = dict.fromkeys(names, n_threads) | {"PYTHONHASHSEED": hash_seed}

@@ -209,10 +209,10 @@ def test_a_worker_that_is_killed(client, rows, tmp_path):
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_samples_do_not_depend_on_the_chunks(grouped, monkeypatch):
-    for module in ("stacked", "noise", "sharpening"):
-        monkeypatch.setattr(f"spectralmirror.{module}.FIT_ROWS", 1000)
-    for module in ("noise", "sharpening"):
-        monkeypatch.setattr(f"spectralmirror.{module}.GROUPS_TO_FIT", 100)
+    for module in ("method", "sign_flips", "gauss_newton"):
+        monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.FIT_ROWS", 1000)
+    for module in ("sign_flips", "gauss_newton"):
+        monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.GROUPS_TO_FIT", 100)
     X, y, groups, _ = mixture_rows(12_000, 4)
     groups = groups if grouped else None
     expected = mirror().fit(X, y, groups=groups)

@@ -253,10 +253,10 @@ def test_one_row_a_part_and_parts_of_one_class(grouped):
 @pytest.fixture
 def small_samples(monkeypatch):
     """Let samples be a small part of few rows."""
-    for module in ("stacked", "noise", "sharpening"):
-        monkeypatch.setattr(f"spectralmirror.{module}.FIT_ROWS", 1000)
-    for module in ("noise", "sharpening"):
-        monkeypatch.setattr(f"spectralmirror.{module}.GROUPS_TO_FIT", 100)
+    for module in ("method", "sign_flips", "gauss_newton"):
+        monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.FIT_ROWS", 1000)
+    for module in ("sign_flips", "gauss_newton"):
+        monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.GROUPS_TO_FIT", 100)
     monkeypatch.setattr("spectralmirror.mixture.fitting.LEAST_ROWS", 1000)
     monkeypatch.setattr("spectralmirror.mixture.fitting.ROWS_A_PARAMETER", 50)
     monkeypatch.setattr("spectralmirror.mixture.fitting.SAMPLE_BYTES", 200_000)
