@@ -1,5 +1,5 @@
 """Dask collections as rows."""
 
-from spectralmirror.rows.dask import dask_rowset, lazily
+from spectralmirror.rows.dask import dask_rows, lazily
 
-__all__ = ["dask_rowset", "lazily"]
+__all__ = ["dask_rows", "lazily"]

@@ -19,8 +19,8 @@ from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.preprocessing import whiten
-from spectralmirror.rows.grouped import Rowset
 from spectralmirror.rows.memory import Rows
+from tests.helpers.rows import in_groups
 
 
 def fitted(X, y, k=2, groups=None, sample_weight=None, **options):
@@ -37,7 +37,7 @@ def data(n=2000, d=4, k=2, seed=0, **options):
 def whole(X, y, groups=None, l2=0.1, link="logistic", block_bytes=4_000_000):
     rows = Rows(X, np.where(np.asarray(y) > 0, 1.0, -1.0), block_bytes=block_bytes)
     coordinates = Coordinates.whitened(whiten(rows).whitening, None, intercept=True)
-    return Likelihood(Rowset.of(rows, groups), LINKS[link], coordinates, l2)
+    return Likelihood(in_groups(rows, groups), LINKS[link], coordinates, l2)
 
 
 class TestObjective:
@@ -84,7 +84,7 @@ class TestObjective:
         parameters = Parameters.equal(np.random.default_rng(0).standard_normal((2, 5)))
         one = whole(X, y, truth.groups)
         many = whole(X, y, truth.groups, block_bytes=1500)
-        assert len(list(many.rowset.blocks())) > 20
+        assert len(list(many.rows.blocks())) > 20
         for a, b in zip(one.evaluate(parameters), many.evaluate(parameters), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
         K, other = (inference.score_products(x, parameters) for x in (one, many))
@@ -165,11 +165,11 @@ class TestStarts:
     def test_the_penalty_of_a_sample_is_as_weak_as_the_sample_is_small(self):
         X, y, _ = data(4000)
         likelihood = whole(X, y, l2=8.0)
-        part = likelihood.on(likelihood.rowset.sample(1000, 0, seed=0))
-        n = part.rowset.n_present
+        part = likelihood.on(likelihood.rows.sample(1000, 0, seed=0))
+        n = part.rows.n_present
         assert abs(n - 1000) < 4 * np.sqrt(750)  # every row is in it with probability 1/4
         assert part.l2 == pytest.approx(8.0 * n / 4000)
-        assert len({tuple(row) for row in part.rowset.rows.X}) == n  # none drawn twice
+        assert len({tuple(row) for row in part.rows.rows.X}) == n  # none drawn twice
 
     def test_shaking_frees_a_component_that_is_stuck(self):
         """From a maximum with two components alike, replacements find the third classifier."""

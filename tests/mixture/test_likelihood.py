@@ -16,9 +16,9 @@ from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.links import LINKS
 from spectralmirror.responses import RESPONSES
-from spectralmirror.rows.grouped import Rowset
 from spectralmirror.rows.memory import Rows
 from spectralmirror.subspace.whitening import Whitening
+from tests.helpers.rows import in_groups
 
 D, K = 3, 2
 SMALL = 2_000  # bytes a block: many blocks
@@ -36,7 +36,7 @@ def problem(
     covariance = np.cov(X.T)
     whitening = Whitening.of(X.mean(axis=0), covariance, X.dtype)
     coordinates = Coordinates.whitened(whitening, origin, intercept=intercept)
-    rowset = Rowset.of(Rows(X, y, weight, block_bytes=SMALL), groups)
+    rowset = in_groups(Rows(X, y, weight, block_bytes=SMALL), groups)
     parameters = Parameters(rng.standard_normal((K, D + intercept)), rng.standard_normal(K))
     return Likelihood(rowset, LINKS[link], coordinates, 0.7), parameters, groups
 
@@ -51,7 +51,7 @@ KINDS = [
 
 def by_formula(likelihood, parameters, groups):
     """L(theta) in the units of x, as the module's docstring says it."""
-    rows = likelihood.rowset.rows
+    rows = likelihood.rows.rows
     coef, intercept = likelihood.coordinates.in_units(parameters.profiles)
     log_f = np.log(
         RESPONSES[likelihood.link.name].f(rows.y[:, None] * (rows.X @ coef.T + intercept))
@@ -97,15 +97,15 @@ def test_gradient_and_hessian_are_the_derivatives(kind):
 def test_scores_of_groups_add_up_to_the_gradient_and_their_products_to_k(kind):
     likelihood, parameters, _ = problem(**kind, n=60)
     free = likelihood.with_l2(0.0)
-    rows, groups = free.rowset.rows, free.rowset.starts
+    rows, groups = free.rows.rows, free.rows.starts
     n_groups = len(rows) if groups is None else len(groups)
     products = np.zeros((len(parameters.packed()),) * 2)
     for g in range(n_groups):
         index = np.array([g])
         if groups is not None:
             ends = np.append(groups[1:], len(rows))
-            index = free.rowset.order[groups[g] : ends[g]]
-        one = Rowset.of(rows[index], None if groups is None else np.zeros(len(index), dtype=int))
+            index = free.rows.order[groups[g] : ends[g]]
+        one = in_groups(rows[index], None if groups is None else np.zeros(len(index), dtype=int))
         score = Likelihood(one, free.link, free.coordinates, 0.0).evaluate(parameters)[1]
         products += np.outer(score, score)
     np.testing.assert_allclose(score_products(free, parameters), products, atol=1e-9)
@@ -137,7 +137,7 @@ def test_outside_the_span_the_information_is_the_coupling():
         Whitening.known(np.zeros(6), np.eye(6)), None, intercept=False
     )
     likelihood = Likelihood(
-        Rowset(Rows(X, np.where(y, 1.0, -1.0))), LINKS["logistic"], coordinates, 0.0
+        in_groups(Rows(X, np.where(y, 1.0, -1.0))), LINKS["logistic"], coordinates, 0.0
     )
     parameters = Parameters.equal(U)
     hessian = -curvature(likelihood, parameters).hessian(parameters, 0 * np.eye(6)) / len(X)
@@ -150,8 +150,8 @@ def test_outside_the_span_the_information_is_the_coupling():
 @given(st.integers(500, 50_000), st.booleans(), st.booleans())
 def test_blocks_of_any_size_give_the_same(block_bytes, grouped, weighted):
     likelihood, parameters, groups = problem(grouped=grouped, weighted=weighted)
-    rows = likelihood.rowset.rows
-    other = Rowset.of(Rows(rows.X, rows.y, rows.weight, block_bytes), groups)
+    rows = likelihood.rows.rows
+    other = in_groups(Rows(rows.X, rows.y, rows.weight, block_bytes), groups)
     moved = Likelihood(other, likelihood.link, likelihood.coordinates, likelihood.l2)
     for one, two in zip(likelihood.evaluate(parameters), moved.evaluate(parameters), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)
@@ -160,11 +160,11 @@ def test_blocks_of_any_size_give_the_same(block_bytes, grouped, weighted):
 @pytest.mark.parametrize("grouped", [False, True])
 def test_sparse_and_single_precision(grouped):
     likelihood, parameters, groups = problem(grouped=grouped)
-    rows = likelihood.rowset.rows
+    rows = likelihood.rows.rows
     value, gradient = likelihood.evaluate(parameters)
 
     def with_features(X):
-        rowset = Rowset.of(Rows(X, rows.y.astype(X.dtype)), groups)
+        rowset = in_groups(Rows(X, rows.y.astype(X.dtype)), groups)
         return Likelihood(rowset, likelihood.link, likelihood.coordinates, likelihood.l2)
 
     thin = with_features(sparse.csr_array(rows.X))
@@ -202,7 +202,7 @@ def test_an_em_step_maximises_the_expected_likelihood(kind):
     """The M step leaves no gradient of Q, computed here by finite differences."""
     likelihood, old, groups = problem(**kind)
     new, _, _ = em_step(likelihood, old)
-    rows = likelihood.rowset.rows
+    rows = likelihood.rows.rows
     groups = np.arange(len(rows)) if groups is None else groups
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     f = RESPONSES[likelihood.link.name].log_f
@@ -226,7 +226,7 @@ def test_an_em_step_maximises_the_expected_likelihood(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_em_and_lbfgs_climb_the_same_hill(kind):
     likelihood, _, groups = problem(**kind, n=1000, seed=3)
-    rows, rng = likelihood.rowset.rows, np.random.default_rng(0)
+    rows, rng = likelihood.rows.rows, np.random.default_rng(0)
     component = rng.integers(0, 2, len(rows))  # labels that two classifiers made
     component = component if groups is None else component[groups]
     rows.y[:] = np.where(rows.X[np.arange(len(rows)), component] > 0.3, 1, -1)
@@ -242,11 +242,11 @@ def test_em_and_lbfgs_climb_the_same_hill(kind):
 
 def test_a_sample_keeps_groups_whole():
     likelihood, _, groups = problem(grouped=True, n=400)
-    sample = likelihood.rowset.sample(100, 5, seed=0)
+    sample = likelihood.rows.sample(100, 5, seed=0)
     assert 60 <= sample.n_present <= 140  # groups are in it or not: 100 rows up to four deviations
     kept = {tuple(row) for row in sample.rows.X}
     for g in np.unique(groups):
-        rows = likelihood.rowset.rows.X[groups == g]
+        rows = likelihood.rows.rows.X[groups == g]
         assert len({tuple(row) in kept for row in rows}) == 1
     sizes = sorted(np.bincount(groups).tolist())
     assert set(sample.sizes.tolist()) <= set(sizes)

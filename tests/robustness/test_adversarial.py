@@ -30,8 +30,8 @@ from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.preprocessing import whiten
-from spectralmirror.rows.grouped import Rowset
 from spectralmirror.rows.memory import Rows
+from tests.helpers.rows import in_groups
 
 X, Y, TRUTH = make_linear_classifier_mixture(
     1500,
@@ -428,7 +428,7 @@ def test_a_climb_from_where_nothing_curves(link, known):
     rows, one_class = Rows(X, few), Rows(X, np.ones(len(X)))
     coordinates = Coordinates.whitened(whiten(rows).whitening, None, intercept=True)
     sample, whole = (
-        Likelihood(Rowset.of(part, None), LINKS[link], coordinates, 0.0)
+        Likelihood(in_groups(part, None), LINKS[link], coordinates, 0.0)
         for part in (one_class, rows)
     )
     inverse = information(sample, start, 0).inverse if known else None

@@ -9,7 +9,7 @@ import pytest
 
 from spectralmirror import LinearClassifierMixture, SpectralMirror, load, save, scan
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.rows.grouped import Rowset
+from spectralmirror.rows.grouped import InMemoryGroups
 
 N, D = 2_000, 5
 
@@ -87,13 +87,13 @@ def test_a_fit_to_groups_draws_samples_and_no_copy(monkeypatch):
     X, y, truth = make_linear_classifier_mixture(
         20_000, 5, weights=[0.6, 0.4], group_size=5, random_state=0
     )
-    sizes, chosen = [], Rowset.chosen
+    sizes, choose = [], InMemoryGroups.choose_groups
 
     def counting(self, share, seed):
-        rows, keys = chosen(self, share, seed)
+        rows = choose(self, share, seed)
         sizes.append(len(rows))
-        return rows, keys
+        return rows
 
-    monkeypatch.setattr(Rowset, "chosen", counting)
+    monkeypatch.setattr(InMemoryGroups, "choose_groups", counting)
     LinearClassifierMixture(2, init=truth.profiles, subspace=None).fit(X, y, groups=truth.groups)
     assert max(sizes) < 20_000

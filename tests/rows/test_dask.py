@@ -14,7 +14,6 @@ from sklearn.exceptions import NotFittedError
 
 from spectralmirror import LinearClassifierMixture, SpectralMirror, scan
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.partitioned import Keyed
 from tests.helpers.agreement import assert_alike, mixture_rows
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
@@ -227,7 +226,7 @@ def test_dask_knows_how_large_rows_are(rows):
     import spectralmirror.rows.dask  # noqa: F401
 
     X, y, groups, _ = rows
-    keyed = Keyed(Rows(X, np.ones(len(y))), groups.astype(np.uint64))
+    keyed = Rows(X, np.ones(len(y)), keys=groups.astype(np.uint64))
     assert X.nbytes < sizeof(keyed) < 2 * X.nbytes
 
 

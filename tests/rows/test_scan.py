@@ -24,13 +24,13 @@ from spectralmirror import (
     WeakSignalWarning,
     scan,
 )
-from spectralmirror.rows.grouped import Rowset
 from spectralmirror.rows.hashing import group_keys
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.partitioned_groups import Contiguous, Spilled
+from spectralmirror.rows.partitioned_groups import ContiguousGroups, SpilledGroups
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.subspace.moments import LabelledMoments
 from tests.helpers.agreement import assert_alike, mixture_rows
+from tests.helpers.rows import in_groups
 
 NAMES = ["a", "b", "c", "d", "e"]
 SMALL = 8_000  # bytes: blocks of 200 rows
@@ -306,11 +306,14 @@ def test_rows_sorted_on_disk(by, rows, tmp_path):
 def test_groups_that_follow_each_other_are_not_moved(rows, tmp_path):
     X, y, groups, weight = rows
     order = np.argsort(groups, kind="stable")
-    for name, index, kind in (("sorted", order, Contiguous), ("mixed", slice(None), Spilled)):
+    for name, index, kind in (
+        ("sorted", order, ContiguousGroups),
+        ("mixed", slice(None), SpilledGroups),
+    ):
         frame = table(X[index], y[index], groups[index], weight[index])
         frame.write_parquet(tmp_path / f"{name}.parquet")
-        rowset, _ = scanned(tmp_path / f"{name}.parquet", groups="who").rowset()
-        assert isinstance(rowset.bundles, kind)
+        rowset, _ = scanned(tmp_path / f"{name}.parquet", groups="who").grouped_rows()
+        assert isinstance(rowset.partitions, kind)
         sizes = [block.sizes for block in rowset.blocks()]
         assert len(sizes) > 3
         np.testing.assert_array_equal(np.concatenate(sizes), 4)
@@ -536,7 +539,7 @@ def vanishing(rows, folder, act):
     """Return a source on one of whose files something is done after the first pass."""
     to_parquet(table(*rows), folder)
     source = scanned(folder)
-    rowset, _ = source.rowset()
+    rowset, _ = source.grouped_rows()
     reduce(rowset.rows, LabelledMoments.of)
     act(folder / "part-3.parquet")
     return rowset.rows
@@ -654,7 +657,7 @@ def test_whole_numbers_that_others_follow(tmp_path):
     lines = [f"{v},{i % 7},{i % 2}" for i, v in enumerate(a)]
     path.write_text("a,b,y\n" + "\n".join(lines) + "\n")
     assert pa.types.is_integer(scan(path, label="y").parts.readers[0].types["a"])
-    rowset, _ = scan(path, label="y").rowset()
+    rowset, _ = scan(path, label="y").grouped_rows()
     found = reduce(rowset.rows, LabelledMoments.of).features
     assert found.weight == n
     assert found.mean[0] == pytest.approx((1.5 * n + 0.5) / n, abs=1e-12)
@@ -848,7 +851,7 @@ def test_rows_with_gaps_between_them(rows):
 
 def test_a_sample_of_a_sample_of_groups():
     X, y, _, _ = mixture_rows(8000, 2)
-    rowset = Rowset.of(Rows(X, np.where(y == "yes", 1.0, -1.0)), np.repeat(np.arange(2000), 4))
+    rowset = in_groups(Rows(X, np.where(y == "yes", 1.0, -1.0)), np.repeat(np.arange(2000), 4))
     large = rowset.sample(2000, 0, seed=0)
     small = large.sample(400, 0, seed=1)
     # 500 of 2,000 groups, and 100 of those: within four standard deviations
@@ -861,11 +864,11 @@ def test_few_large_groups_stay_out_of_memory(monkeypatch):
     monkeypatch.setattr("spectralmirror.rows.grouped.SAMPLE_BYTES", 10_000)  # 625 rows
     X, y, _, _ = mixture_rows(8000, 2)
     groups = np.arange(8000) % 40
-    rowset, _ = scan(blocks_of([3000, 5000], X, y, groups)).rowset()
-    drawn = rowset.drawn(100, 1000, seed=0)
+    rowset, _ = scan(blocks_of([3000, 5000], X, y, groups)).grouped_rows()
+    drawn = rowset.draw(100, 1000, seed=0)
     assert 200 <= drawn.n_present <= 2000  # three of 40 groups are expected
-    in_memory = Rowset.of(Rows(X, np.where(y == "yes", 1.0, -1.0)), group_keys(groups))
-    np.testing.assert_array_equal(drawn.keys, in_memory.drawn(100, 1000, seed=0).keys)
+    in_memory = in_groups(Rows(X, np.where(y == "yes", 1.0, -1.0)), group_keys(groups))
+    np.testing.assert_array_equal(drawn.rows.keys, in_memory.draw(100, 1000, seed=0).rows.keys)
 
 
 @pytest.mark.filterwarnings("ignore::spectralmirror.WeakSignalWarning")
@@ -912,8 +915,8 @@ def test_a_group_that_is_longer_than_a_block():
     X, y, _, _ = mixture_rows(3000, 3)
     groups = np.repeat(np.arange(302), [1000, 500, *[5] * 300])
     blocks = blocks_of([900, 2100], X, y, groups)
-    rowset, _ = scan(blocks, block_bytes=2_000).rowset()
-    assert isinstance(rowset.bundles, Contiguous)
+    rowset, _ = scan(blocks, block_bytes=2_000).grouped_rows()
+    assert isinstance(rowset.partitions, ContiguousGroups)
     sizes = np.concatenate([block.sizes for block in rowset.blocks()])
     assert sorted(sizes) == [*[5] * 300, 500, 1000]
     found = mixture().fit(scan(blocks_of([50] * 60, X, y, groups)))

@@ -10,7 +10,6 @@ from scipy import sparse
 from spectralmirror import FeatureMoments, SpectralMirror, WeakSignalWarning
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.metrics import principal_angles, subspace_error
-from spectralmirror.rows.grouped import Rowset
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.subspace.stacked.group_pairs import PairMoments
@@ -25,6 +24,7 @@ from spectralmirror.subspace.stacked.slices import (
     slice_edges,
 )
 from spectralmirror.subspace.whitening import Whitening
+from tests.helpers.rows import in_groups
 
 
 def mixture(n=6000, d=6, k=2, seed=0, **options):
@@ -154,7 +154,7 @@ def test_pairs_are_pairs(shift):
     weight = rng.integers(0, 3, n).astype(float)
     frame = Frame(X.dtype, Whitening.known(mean, np.eye(3)))
     assert (frame.origin is None) == (shift == 0)
-    rowset = Rowset.of(Rows(X, y, weight, block_bytes=240), groups)
+    rowset = in_groups(Rows(X, y, weight, block_bytes=240), groups)
     found = reduce(rowset, partial(PairMoments.of, frame=frame))
     D = (y * weight)[:, None] * (X - mean)
     pairs = [(i, j) for i in range(n) for j in range(n) if i != j and groups[i] == groups[j]]

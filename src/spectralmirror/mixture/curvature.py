@@ -88,7 +88,7 @@ class Curvature:
 def curvature(likelihood: Likelihood, parameters: Parameters) -> Curvature:
     """Return all second derivatives, without those of the penalty: one pass over the rows."""
     of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=True)
-    return reduce(likelihood.rowset, of).seen_in(likelihood.coordinates.of_rows)
+    return reduce(likelihood.rows, of).seen_in(likelihood.coordinates.of_rows)
 
 
 def split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
@@ -99,7 +99,7 @@ def split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
     """
     of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=False)
     M = likelihood.coordinates.of_rows
-    return M @ reduce(likelihood.rowset, of).splits @ M.T
+    return M @ reduce(likelihood.rows, of).splits @ M.T
 
 
 def coupling(likelihood: Likelihood, parameters: Parameters) -> Matrix:

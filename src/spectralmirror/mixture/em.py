@@ -139,7 +139,7 @@ def _newton_steps(
 
 def _expect(likelihood: Likelihood, old: Parameters, profiles: Matrix) -> Expectation:
     return reduce(
-        likelihood.rowset, partial(_expectation, likelihood=likelihood, old=old, profiles=profiles)
+        likelihood.rows, partial(_expectation, likelihood=likelihood, old=old, profiles=profiles)
     )
 
 

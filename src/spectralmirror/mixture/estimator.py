@@ -29,7 +29,7 @@ from spectralmirror.mixture.preprocessing import (
     whiten,
 )
 from spectralmirror.mixture.starts import ALIKE
-from spectralmirror.rows.accept import checks_parameters, count_scans, rowset_of
+from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
 from spectralmirror.rows.checks import check_table, named_columns
 from spectralmirror.rows.kernels import far_origin
 from spectralmirror.rows.reduce import one_blas_thread
@@ -255,12 +255,12 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self : LinearClassifierMixture
             The fitted mixture.
         """
-        rowset, classes = rowset_of(self, X, y, groups, sample_weight)
-        given = _Given(rowset, X, y, groups, sample_weight)
-        if self.n_components != "auto" and self.n_components > rowset.n_present:
+        grouped, classes = accept_rows(self, X, y, groups, sample_weight)
+        given = _Given(grouped, X, y, groups, sample_weight)
+        if self.n_components != "auto" and int(self.n_components) > grouped.n_present:
             raise ValueError(
-                f"n_components={self.n_components} exceeds the number of rows, {rowset.n_present}: "
-                "every classifier needs rows of its own, and many of them."
+                f"n_components={self.n_components} exceeds the number of rows, "
+                f"{grouped.n_present}: every classifier needs many rows of its own."
             )
         # BLAS on several threads would not give the same last bits as on one
         with named_columns(self), one_blas_thread():
@@ -274,9 +274,9 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             self._set_attributes(found, report, features)
             self._set_errors(found, given, proper=features.proper)
         self.classes_, self.bic_path_ = classes, path
-        self.grouped_ = bool(rowset.is_grouped)
+        self.grouped_ = bool(grouped.is_grouped)
         problems = self._problems(found, features, given)
-        count_scans(self, rowset)
+        count_scans(self, grouped)
         agreed = f"{self.n_agreed_} of {len(self.starts_)} starts reached the best maximum."
         if self.n_agreed_ == 1 and len(self.starts_) >= MANY_STARTS:
             agreed += " There may be a better one: raise n_init, or use fewer components."
@@ -301,7 +301,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         best = found, Report.of(found), features
         path, shown = {1: best[1].criteria.bic}, 1
         if self.subspace == "auto" and features.proper:
-            counting = spectral_subspace(given.rowset, None, self._rng())
+            counting = spectral_subspace(given.grouped, None, self._rng())
             shown = 1 if counting is None or counting.space is None else len(counting.space.basis)
         for k in range(2, MOST_COMPONENTS + 1):
             features = self._look_at_features(given, k)
@@ -322,11 +322,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 
     def _look_at_features(self, given: _Given, k: int) -> Features:
         """Return mean and covariance of the features, and the subspace where there is one."""
-        rows, d = given.rowset.rows, given.rowset.rows.n_features
+        rows, d = given.grouped.rows, given.grouped.rows.n_features
         if isinstance(self.subspace, str):
             known = None
             if 1 < k < d:
-                known = spectral_subspace(given.rowset, k, self._rng())
+                known = spectral_subspace(given.grouped, k, self._rng())
             return whiten(rows) if known is None else known
         features = whiten(rows)
         if self.subspace is None:
@@ -336,14 +336,14 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         return replace(features, space=space)
 
     def _fit_k(self, given: _Given, k: int, features: Features) -> Fit:
-        rowset, whitening = given.rowset, features.whitening
-        origin = far_origin(whitening.mean, whitening.scale, rowset.rows.dtype)
+        grouped, whitening = given.grouped, features.whitening
+        origin = far_origin(whitening.mean, whitening.scale, grouped.rows.dtype)
         coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
         link = LINKS[self.response]
         return fit(
             Task(
                 k,
-                Likelihood(rowset, link, coordinates, float(self.l2)),
+                Likelihood(grouped, link, coordinates, float(self.l2)),
                 features.space,
                 self.refine,
                 self._init(k, coordinates),
@@ -395,11 +395,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 
     def _set_errors(self, found: Fit, given: _Given, *, proper: bool) -> None:
         k, d = self.coef_.shape
-        fractions = given.rowset.rows.has_fractions
+        fractions = given.grouped.rows.has_fractions
         self.covariance_ = None
         errors, of_weights = np.full((k, d + 1), np.nan), np.full(k, np.nan)
-        robust = given.rowset.is_grouped or fractions
-        self.degrees_of_freedom_ = float(given.rowset.total_weight) - 1 if robust else np.inf
+        robust = given.grouped.is_grouped or fractions
+        self.degrees_of_freedom_ = float(given.grouped.total_weight) - 1 if robust else np.inf
         regular = proper and self.response != "hard" and self.degrees_of_freedom_ > 0
         if found.information is not None and regular:
             parameters, likelihood = found.ascent.parameters, found.likelihood
@@ -441,13 +441,13 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
                 "determined by these rows, and there are no standard errors. Use fewer components, "
                 "or n_components='auto'."
             )
-        elif found.is_blunt or self.log_likelihood_ > -SEPARATED * given.rowset.n_present:
+        elif found.is_blunt or self.log_likelihood_ > -SEPARATED * given.grouped.n_present:
             problems.append(
                 "The likelihood has no sharp maximum: the classes can be separated, or rows are "
                 "too few, and standard errors mean nothing. Raise l2."
             )
         elif k > 1 and found.information is not None and not self.grouped_:
-            n_different = n_different_rows(found.information.rowset, self.n_parameters_)
+            n_different = n_different_rows(found.information.rows, self.n_parameters_)
             if n_different < self.n_parameters_:
                 problems.append(
                     f"X has only {n_different} different rows, which cannot determine "
@@ -461,7 +461,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 class _Given:
     """What was passed to fit, as rows and as it is."""
 
-    rowset: Any
+    grouped: Any
     X: Any
     y: Any
     groups: Any

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice, pairwise
+from typing import cast
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from spectralmirror.mixture.starts import (
     search,
     shake,
 )
-from spectralmirror.rows.grouped import Block, Rowset
+from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.reduce import collect
 from spectralmirror.rows.sample import SAMPLE_BYTES
 from spectralmirror.rows.types import Matrix
@@ -110,7 +111,7 @@ class Task:
     @property
     def max_passes(self) -> int | None:
         """The most passes of a climb over all rows; None for rows in memory."""
-        return None if isinstance(self.likelihood.rowset, Rowset) else MOST_PASSES
+        return None if self.likelihood.rows.in_memory else MOST_PASSES
 
     @cached_property
     def seed(self) -> int:
@@ -182,26 +183,26 @@ def fit(task: Task) -> Fit:
 def _sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of as many rows as it takes to compare starts."""
     n_parameters = task.k * len(likelihood.coordinates.matrix)
-    rare = RARE_A_PARAMETER * n_parameters / max(_rarer_share(likelihood.rowset), 1e-9)
+    rare = RARE_A_PARAMETER * n_parameters / max(_rarer_share(likelihood.rows), 1e-9)
     n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * n_parameters, int(rare))
     n_groups = GROUPS_A_COMPONENT * task.k
-    return likelihood.on(likelihood.rowset.drawn(n_rows, n_groups, task.seed + 1))
+    return likelihood.on(likelihood.rows.draw(n_rows, n_groups, task.seed + 1))
 
 
-def _rarer_share(rowset: Rowset) -> float:
+def _rarer_share(grouped: GroupedRows) -> float:
     """Return the share of the rarer class among rows in memory."""
-    y, weight = rowset.rows.y, rowset.rows.weight
+    y, weight = grouped.rows.y, grouped.rows.weight
     positive = float(np.mean((y if weight is None else y[weight > 0]) > 0))
     return min(positive, 1 - positive)
 
 
 def _large_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of as many rows as may be held in memory, if not all of them."""
-    rows = task.likelihood.rowset.rows
+    rows = task.likelihood.rows.rows
     n_rows = SAMPLE_BYTES // 2 // (rows.n_features * rows.dtype.itemsize)
-    rowset = likelihood.rowset
+    grouped = likelihood.rows
     # where all rows are wanted and in memory already, they are not copied
-    draw = rowset.sample if isinstance(rowset, Rowset) else rowset.drawn
+    draw = grouped.sample if grouped.in_memory else grouped.draw
     return likelihood.on(draw(n_rows, GROUPS_A_COMPONENT * task.k, task.seed))
 
 
@@ -209,16 +210,16 @@ def _between(
     task: Task, sample: Likelihood, large: Likelihood, target: Likelihood
 ) -> list[Likelihood]:
     """Return samples each a few times larger than the one before, up to all rows."""
-    sizes, n, n_groups = [], sample.rowset.n_present, GROUPS_A_COMPONENT * task.k
-    while GROWN * n < large.rowset.n_present:
+    sizes, n, n_groups = [], sample.rows.n_present, GROUPS_A_COMPONENT * task.k
+    while GROWN * n < large.rows.n_present:
         n *= GROWN
         sizes.append(n)
-    parts = [large.on(large.rowset.sample(n, n_groups, task.seed + 1)) for n in sizes]
-    known, found = sample.rowset.n_present, []
+    parts = [large.on(large.rows.sample(n, n_groups, task.seed + 1)) for n in sizes]
+    known, found = sample.rows.n_present, []
     for one in (*parts, large, target):
-        if one.rowset.n_present > known:
+        if one.rows.n_present > known:
             found.append(one)
-            known = one.rowset.n_present
+            known = one.rows.n_present
     return found
 
 
@@ -238,7 +239,7 @@ def _grown(task: Task, ascent: Ascent, samples: list[Likelihood]) -> tuple[Ascen
                 sample, ascent.parameters, tol=FINE, max_iter=task.max_iter, inverse=inverse
             )
         found = information(sample, ascent.parameters, task.seed + 2)
-        share = sample.rowset.total_weight / larger.rowset.total_weight
+        share = sample.rows.total_weight / larger.rows.total_weight
         inverse = None if found is None else found.inverse * share
     return ascent, inverse
 
@@ -305,7 +306,7 @@ def _certainty(likelihood: Likelihood, parameters: Parameters) -> float:
         r, w = posterior.responsibilities.max(axis=0), block.shares[0]
         return float(r.sum() if w is None else r @ w)
 
-    return float(likelihood.total(parameters, largest)) / likelihood.rowset.total_weight
+    return float(likelihood.total(parameters, largest)) / likelihood.rows.total_weight
 
 
 def _inside(likelihood: Likelihood, space: Subspace) -> Likelihood:
@@ -315,13 +316,13 @@ def _inside(likelihood: Likelihood, space: Subspace) -> Likelihood:
     """
     coordinates = likelihood.coordinates.inside(space.basis)
     narrow = replace(likelihood, coordinates=coordinates)
-    if not isinstance(likelihood.rowset, Rowset):
+    if not likelihood.rows.in_memory:
         return narrow
     eye = np.eye(len(coordinates.matrix))[: len(space.basis)]
-    Z = collect(likelihood.rowset, lambda block: narrow.scores(block.X, eye).T)
+    Z = collect(likelihood.rows, lambda block: narrow.scores(block.X, eye).T)
     return replace(
         likelihood,
-        rowset=likelihood.rowset.with_features(Z),
+        rows=cast(InMemoryGroups, likelihood.rows).with_features(Z),
         coordinates=replace(coordinates, projected=True),
     )
 
@@ -353,7 +354,7 @@ def _is_small(ascent: Ascent) -> bool:
 def _without_dead(task: Task, likelihood: Likelihood, ascent: Ascent) -> Ascent:
     """Drop components that are left without a row, and climb again without them."""
     while True:
-        rows = ascent.parameters.weights * likelihood.rowset.rows.total_weight
+        rows = ascent.parameters.weights * likelihood.rows.row_weight
         alive = np.flatnonzero(rows >= LEAST_SHARE)
         if len(alive) in (0, len(ascent.parameters)):
             return ascent

@@ -21,7 +21,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from spectralmirror.mixture.curvature import curvature
 from spectralmirror.mixture.lbfgs import FLATTEST_ROW, Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
-from spectralmirror.rows.grouped import Block, Rowset
+from spectralmirror.rows.grouped import Block, GroupedRows
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.types import Matrix, Vector
 
@@ -64,7 +64,7 @@ class Information:
         Whether I is positive definite, as it is at a maximum.
     escape : ndarray or None
         A direction along which L curves upwards, as at a saddle.
-    rowset : Rowset
+    rows : GroupedRows
         The rows that it was summed over.
     share : float
         Their share of the weight of all rows.
@@ -73,7 +73,7 @@ class Information:
     inverse: Matrix
     proper: bool
     escape: Vector | None
-    rowset: Rowset
+    rows: GroupedRows
     share: float
 
 
@@ -83,11 +83,11 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
     if size > MOST_PARAMETERS:
         return None
     n_rows, n_groups = max(MOST_ROWS, ROWS_A_PARAMETER * size), GROUPS_A_COMPONENT * len(parameters)
-    part = likelihood.on(likelihood.rowset.sample(n_rows, n_groups, seed))
-    share = part.rowset.total_weight / likelihood.rowset.total_weight
+    part = likelihood.on(likelihood.rows.sample(n_rows, n_groups, seed))
+    share = part.rows.total_weight / likelihood.rows.total_weight
     matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share
     # scaled to a unit diagonal, so that what counts as singular does not depend on units
-    least = FLATTEST_ROW * likelihood.rowset.total_weight
+    least = FLATTEST_ROW * likelihood.rows.total_weight
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), least))
     scaled = matrix / scale / scale[:, None]
     try:
@@ -97,7 +97,7 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
         eigenvalues, vectors = eigh(scaled)
         inverse = vectors / np.maximum(np.abs(eigenvalues), FLATTEST) @ vectors.T
         proper, escape = False, vectors[:, 0] / scale if eigenvalues[0] < 0 else None
-    return Information(inverse / scale / scale[:, None], proper, escape, part.rowset, share)
+    return Information(inverse / scale / scale[:, None], proper, escape, part.rows, share)
 
 
 def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> tuple[Ascent, Information | None]:
@@ -136,21 +136,21 @@ def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> tuple[Ascent, I
     return best if found.escape is None else _escaped(likelihood, best, found.escape), None
 
 
-def n_different_rows(rowset: Rowset, most: int) -> int:
+def n_different_rows(rows: GroupedRows, most: int) -> int:
     """Count rows that differ in their features, up to so many.
 
     Labels without groups only tell P(y | x) of every different x: as many numbers as there are
     such x cannot determine more parameters than that. Rows that are not in memory are not read
     once more for this, and taken to be different.
     """
-    if not isinstance(rowset, Rowset):
+    if not rows.in_memory:
         return most
     seen: set[bytes] = set()
-    for block in rowset.blocks():
+    for block in rows.blocks():
         for first in range(0, len(block), most):
-            rows = block.X[first : first + most]
-            rows = rows.toarray() if sparse.issparse(rows) else rows
-            seen.update(row.tobytes() for row in rows + 0.0)  # -0 is 0
+            X = block.X[first : first + most]
+            X = X.toarray() if sparse.issparse(X) else X
+            seen.update(row.tobytes() for row in X + 0.0)  # -0 is 0
             if len(seen) >= most:
                 return most
     return len(seen)
@@ -175,7 +175,7 @@ def _required(found: Information | None) -> Information:
 
 def _uphill(likelihood: Likelihood, best: Ascent, step: Vector) -> tuple[Ascent, Vector] | None:
     """Go along a Newton step, or a part of it; return the gradient there too, None if in vain."""
-    noise = 10 * float(np.finfo(likelihood.rowset.rows.dtype).eps) * abs(best.value)
+    noise = 10 * float(np.finfo(likelihood.rows.rows.dtype).eps) * abs(best.value)
     for size in (1.0, 0.5, 0.1, 0.01):
         theta = best.parameters.packed()
         theta[:-1] += size * step
@@ -203,10 +203,9 @@ def covariance(
     inverse = found.inverse
     if not robust:
         return inverse
-    part = likelihood.on(found.rowset)
+    part = likelihood.on(found.rows)
     meat = score_products(part, parameters, counts=counts)[:-1, :-1] / found.share
-    rowset = likelihood.rowset
-    n_groups, n_rows = rowset.total_weight, rowset.rows.total_weight
+    n_groups, n_rows = likelihood.rows.total_weight, likelihood.rows.row_weight
     correction = n_groups / (n_groups - 1) * (n_rows - 1) / max(n_rows - len(inverse), 1)
     return np.asarray(correction * (inverse @ meat @ inverse))
 
@@ -217,7 +216,7 @@ def score_products(
     """Return K = sum_G w_G^2 s_G s_G' (w_G for counts), s_G the gradient of log P by theta."""
     k, M = len(parameters), likelihood.coordinates.of_rows
     sums = reduce(
-        likelihood.rowset,
+        likelihood.rows,
         partial(_score_products, likelihood=likelihood, parameters=parameters, counts=counts),
     )
     whole = np.zeros((k * len(M) + k, len(sums)))

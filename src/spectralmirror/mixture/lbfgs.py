@@ -115,7 +115,7 @@ Scaling = Callable[[Vector, bool], Vector]
 
 
 def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
-    n = likelihood.rowset.total_weight
+    n = likelihood.rows.total_weight
     k, root = len(start), _inverse_root(coupling(likelihood, start), FLATTEST_ROW * n)
     logits = 1 / np.sqrt(np.maximum(n * start.weights, 1))
 

@@ -21,7 +21,7 @@ from scipy.special import expit
 
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.links import Link
-from spectralmirror.rows.grouped import Block, Rowset
+from spectralmirror.rows.grouped import Block, GroupedRows
 from spectralmirror.rows.kernels import shifted
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
@@ -125,7 +125,7 @@ class Likelihood:
 
     Attributes
     ----------
-    rowset : Rowset
+    rows : GroupedRows
         The rows.
     link : Link
         log f.
@@ -135,14 +135,14 @@ class Likelihood:
         Strength of the penalty.
     """
 
-    rowset: Rowset
+    rows: GroupedRows
     link: Link
     coordinates: Coordinates
     l2: float
 
     def __getstate__(self) -> dict[str, Any]:
         """Go to where the rows are without them."""
-        return {**self.__dict__, "rowset": None}
+        return {**self.__dict__, "rows": None}
 
     @property
     def penalty(self) -> Matrix:
@@ -186,7 +186,7 @@ class Likelihood:
 
     def evaluate(self, parameters: Parameters) -> tuple[float, Vector]:
         """Return L(theta) and its gradient: one pass over the rows."""
-        sums = reduce(self.rowset, partial(self._gradient, parameters=parameters))
+        sums = reduce(self.rows, partial(self._gradient, parameters=parameters))
         V = parameters.profiles
         pull = V @ self.penalty
         value = sums.value - 0.5 * float((V * pull).sum())
@@ -207,16 +207,16 @@ class Likelihood:
 
     def total(self, parameters: Parameters, function: Callable[[Block, Posterior], T]) -> T:
         """Sum what a function of each block and its posterior returns."""
-        return reduce(self.rowset, lambda block: function(block, self.posterior(block, parameters)))
+        return reduce(self.rows, lambda block: function(block, self.posterior(block, parameters)))
 
     def with_l2(self, l2: float) -> Likelihood:
         """Return the same with another strength of the penalty."""
         return replace(self, l2=l2)
 
-    def on(self, rowset: Rowset) -> Likelihood:
+    def on(self, rows: GroupedRows) -> Likelihood:
         """Return the likelihood of some of the rows, its penalty as weak as these are few."""
-        share = rowset.total_weight / self.rowset.total_weight
-        return replace(self, rowset=rowset, l2=self.l2 * share)
+        share = rows.total_weight / self.rows.total_weight
+        return replace(self, rows=rows, l2=self.l2 * share)
 
 
 def rows_product(coefficients: AnyArray, part: Features) -> Matrix:

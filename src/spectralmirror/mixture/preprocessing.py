@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.mixture.fitting import Subspace
 from spectralmirror.rows.checks import CollinearError, check_finite, check_memory, check_table
-from spectralmirror.rows.grouped import Rowset
-from spectralmirror.rows.memory import Source
+from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix
 from spectralmirror.subspace.estimator import SpectralMirror
 from spectralmirror.subspace.interface import KnownFeatures, Request
@@ -73,14 +73,16 @@ def whiten(rows: Source) -> Features:
     return Features(whitening, root, proper=False)
 
 
-def spectral_subspace(rowset: Rowset, k: int | None, rng: np.random.RandomState) -> Features | None:
+def spectral_subspace(
+    grouped: GroupedRows, k: int | None, rng: np.random.RandomState
+) -> Features | None:
     """Return the subspace of the default SpectralMirror; None where features are collinear."""
-    if rowset.n_present < rowset.rows.n_features + 2:
+    if grouped.n_present < grouped.rows.n_features + 2:
         return None
-    check_memory(rowset.rows.n_features)
+    check_memory(grouped.rows.n_features)
     request = Request(k, False, 0.01, lanczos=False, tol=0.1, elliptical=False, rng=rng)
     try:
-        outcome = stacked_mirror(rowset, KnownFeatures(), request)
+        outcome = stacked_mirror(grouped, KnownFeatures(), request)
     except CollinearError:
         return None
     assert outcome.whitening is not None

@@ -132,7 +132,7 @@ def relaxed(
 ) -> Ascent:
     """Climb under one penalty after the other, the user's own last."""
     n_iter = n_passes = 0
-    for l2 in (level * likelihood.rowset.rows.total_weight for level in levels):
+    for l2 in (level * likelihood.rows.row_weight for level in levels):
         if l2 > likelihood.l2:
             ascent = climber(likelihood.with_l2(l2), start, tol=ROUGH, max_iter=max_iter)
             start, n_iter, n_passes = (
@@ -156,7 +156,7 @@ def grow(likelihood: Likelihood, k: int, climber: Climber, max_iter: int) -> Par
     Splitting v into v + e and v - e gains e' S e / 2 (:func:`split_matrices`): the leading
     eigenvector of S is the best direction to split along, and its eigenvalue says how good it is.
     """
-    blunt = likelihood.with_l2(max(likelihood.l2, GROWTH * likelihood.rowset.rows.total_weight))
+    blunt = likelihood.with_l2(max(likelihood.l2, GROWTH * likelihood.rows.row_weight))
     p = len(likelihood.coordinates.of_rows)
     parameters = Parameters.equal(np.zeros((1, p)))
     parameters = climber(blunt, parameters, tol=ROUGH, max_iter=max_iter).parameters

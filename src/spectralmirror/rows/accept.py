@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial, wraps
 from inspect import signature
 from typing import Any, TypeVar, cast
@@ -13,9 +14,9 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.rows.checks import check_group_keys, check_rows, is_dask
-from spectralmirror.rows.grouped import Rowset
+from spectralmirror.rows.grouped import GroupedRows, InMemoryGroups
 
-__all__ = ["checks_parameters", "count_scans", "on_parts", "rowset_of"]
+__all__ = ["accept_rows", "checks_parameters", "count_scans", "on_parts"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -25,36 +26,37 @@ def checks_parameters(fit: Method) -> Method:
     return cast(Method, _fit_context(prefer_skip_nested_validation=False)(fit))
 
 
-def rowset_of(
+def accept_rows(
     estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any
-) -> tuple[Any, NDArray[Any]]:
+) -> tuple[GroupedRows, NDArray[Any]]:
     """Return the rows in their groups, and the two classes.
 
-    A source that knows its own labels, as a scan does, has a method ``rowset``.
+    A source that knows its own labels, as a scan does, has a method ``grouped_rows``.
     """
-    if hasattr(X, "rowset"):
+    if hasattr(X, "grouped_rows"):
         if any(value is not None for value in (y, groups, sample_weight)):
             raise ValueError(
                 "y, groups and sample_weight belong to the scan: name their columns there, as "
                 "scan(..., label=, groups=, sample_weight=), and call fit(source)."
             )
-        rowset, names = X.rowset()
+        grouped, names = X.grouped_rows()
     elif is_dask(X):
-        from spectralmirror.rows.dask import dask_rowset
+        from spectralmirror.rows.dask import dask_rows
 
         if y is None:
             raise ValueError(
                 f"{type(estimator).__name__} requires y to be passed, but the target y is None."
             )
-        rowset, names = dask_rowset(X, y, groups, sample_weight)
+        grouped, names = dask_rows(X, y, groups, sample_weight)
     else:
         y, groups, sample_weight = (
             value.compute() if is_dask(value) else value for value in (y, groups, sample_weight)
         )
         rows, classes = check_rows(estimator, X, y, sample_weight)
-        return Rowset.of(rows, check_group_keys(groups, len(rows))), classes
-    _remember(estimator, rowset.rows.n_features, names)
-    return rowset, rowset.rows.survey.classes
+        keys = check_group_keys(groups, len(rows))
+        return InMemoryGroups.of(replace(rows, keys=keys)), classes
+    _remember(estimator, grouped.rows.n_features, names)
+    return grouped, grouped.rows.survey.classes
 
 
 def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> None:
@@ -78,7 +80,7 @@ def on_parts(
     def decorate(method: Method) -> Method:
         @wraps(method)
         def wrapper(self: Any, X: Any, *columns: Any, **options: Any) -> Any:
-            if hasattr(X, "rowset"):
+            if hasattr(X, "grouped_rows"):
                 name = method.__name__
                 raise ValueError(
                     f"{name} returns its values in memory: source.map_to('out.parquet', "
@@ -107,9 +109,9 @@ def on_parts(
     return decorate
 
 
-def count_scans(estimator: Any, rowset: Any) -> None:
-    """Say how often rows were read that are not in memory."""
-    if isinstance(rowset, Rowset):
+def count_scans(estimator: Any, grouped: GroupedRows) -> None:
+    """Set how often rows that are not in memory were read."""
+    if grouped.in_memory:
         vars(estimator).pop("n_scans_", None)
     else:
-        estimator.n_scans_ = rowset.rows.passes.total()
+        estimator.n_scans_ = grouped.rows.passes.total()

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from spectralmirror.rows.hashing import group_keys
-from spectralmirror.rows.memory import Rows, Source
+from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.messages import (
     explain_features,
     explain_labels,
@@ -29,6 +29,7 @@ from spectralmirror.rows.messages import (
     shortened,
 )
 from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.weights import check_weights
 
 __all__ = [

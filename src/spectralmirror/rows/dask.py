@@ -24,11 +24,14 @@ from scipy import sparse
 
 from spectralmirror.rows.checks import is_dask
 from spectralmirror.rows.files.arrow import check_columns, common_dtype
-from spectralmirror.rows.grouped import Rowset
-from spectralmirror.rows.partitioned import Encoding, Keyed, Part, Remote, Survey, keys_of
-from spectralmirror.rows.partitioned_groups import PartedRowset, in_groups
+from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.part import Part
+from spectralmirror.rows.partitioned import RemoteRows
+from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows
+from spectralmirror.rows.survey import Encoding, Survey
 
-__all__ = ["dask_rowset", "lazily"]
+__all__ = ["dask_rows", "lazily"]
 
 T = TypeVar("T")
 #: So many partial sums are merged by one task.
@@ -37,7 +40,7 @@ FAN_IN = 8
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, MMAP_THRESHOLD, KEPT = -1, -3, 1 << 17, 1 << 30
 
 
-def dask_rowset(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[PartedRowset, Any]:
+def dask_rows(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[PartitionedGroups, Any]:
     """Return the rows of dask collections, and the names of the features where they have some."""
     names, dtype, blocks = _blocks(X)
     columns = {"y": y, "sample_weight": sample_weight, "groups": groups}
@@ -45,10 +48,10 @@ def dask_rowset(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Parted
     parts = DaskParts(list(zip(blocks, *aligned, strict=True)))
     others = [_delayed(_survey, i, *row) for i, row in enumerate(zip(*aligned, strict=True))]
     survey = _computed(others)
-    rows = Remote.of(parts, _n_features(X), dtype, survey)
+    rows = RemoteRows.of(parts, _n_features(X), dtype, survey)
     if groups is None:
-        return PartedRowset(rows), names
-    return in_groups(rows, DaskBundles.of(rows)), names
+        return PartitionedGroups(rows), names
+    return group_rows(rows, DaskGroups.of(rows)), names
 
 
 def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None, dtype: Any) -> Any:
@@ -89,13 +92,13 @@ class DaskParts:
 
 
 @dataclass(frozen=True, eq=False)
-class DaskBundles:
+class DaskGroups:
     """Partitions of whole groups, brought together by the keys of the groups and kept there."""
 
     tasks: list[Any]
 
     @classmethod
-    def of(cls, rows: Remote) -> DaskBundles:
+    def of(cls, rows: RemoteRows) -> DaskGroups:
         """Send every row to the partition that the key of its group decides."""
         import dask
 
@@ -107,10 +110,10 @@ class DaskBundles:
         rows.passes["rows"] += 1
         return cls(list(dask.persist(*together)))
 
-    def map_reduce(self, function: Callable[[Rowset], T]) -> T | None:
-        """Return the sum of a function of the bundles."""
+    def map_reduce(self, function: Callable[[InMemoryGroups], T]) -> T | None:
+        """Return the sum of a function of each partition of whole groups."""
         shared = _literal(function)
-        values = [_delayed(_apply_to_bundle, shared, task) for task in self.tasks]
+        values = [_delayed(_apply_to_groups, shared, task) for task in self.tasks]
         found: T | None = _computed(values)
         return found
 
@@ -201,9 +204,9 @@ def _apply(function: Callable[[int, int, Part], T], number: int, *columns: Any) 
         return function(number, 0, _part(number, *columns))
 
 
-def _apply_to_bundle(function: Callable[[Rowset], T], bundle: Keyed) -> T:
+def _apply_to_groups(function: Callable[[InMemoryGroups], T], rows: Rows) -> T:
     with _freed_memory_kept():
-        return function(bundle.rowset)
+        return function(InMemoryGroups.of(rows))
 
 
 @contextmanager
@@ -276,21 +279,19 @@ def _column(values: Any) -> Any:
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def _split(encoding: Encoding, n: int, number: int, *columns: Any) -> list[Keyed]:
-    part = _part(number, *columns)
-    rows, keys = encoding.rows(part, 0), keys_of(part)
-    target = keys % np.uint64(n)
-    return [Keyed(rows, keys)[np.flatnonzero(target == j)] for j in range(n)]
+def _split(encoding: Encoding, n: int, number: int, *columns: Any) -> list[Rows]:
+    rows = encoding.rows(_part(number, *columns), keyed=True)
+    target = rows.keys % np.uint64(n)  # type: ignore[operator]
+    return [rows[np.flatnonzero(target == j)] for j in range(n)]
 
 
-def _together(*parts: Keyed) -> Keyed:
-    return Keyed.joined(list(parts))
+def _together(*parts: Rows) -> Rows:
+    return Rows.joined(parts, in_order=False)
 
 
-@sizeof.register(Keyed)  # type: ignore[untyped-decorator]  # Dask has no types
-def _size(keyed: Keyed) -> int:
-    """Let Dask know how much memory rows take."""
-    rows = keyed.rows
-    weight = 0 if rows.weight is None else rows.weight.nbytes
-    X = rows.X.data.nbytes if sparse.issparse(rows.X) else rows.X.nbytes
-    return int(X + rows.y.nbytes + weight + keyed.keys.nbytes)
+@sizeof.register(Rows)  # type: ignore[untyped-decorator]  # Dask has no types
+def _size(rows: Rows) -> int:
+    """Tell Dask how much memory rows take."""
+    X = rows.X.data if sparse.issparse(rows.X) else rows.X
+    columns = (X, rows.y, rows.weight, rows.keys)
+    return sum(int(column.nbytes) for column in columns if column is not None)

@@ -1,11 +1,12 @@
-"""Rows in blocks of whole groups: what one classifier made stays together."""
+"""Rows in blocks of whole groups: rows that share their hidden classifier stay together."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,11 @@ from scipy import sparse
 
 from spectralmirror.rows.hashing import chosen
 from spectralmirror.rows.kernels import shifted
-from spectralmirror.rows.memory import Rows, Source, block_rows
+from spectralmirror.rows.memory import Rows, block_rows
 from spectralmirror.rows.sample import SAMPLE_BYTES, sample
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
-__all__ = ["Block", "Rowset", "share_to_draw"]
+__all__ = ["Block", "GroupedRows", "InMemoryGroups"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +32,9 @@ class Block:
     y : ndarray of shape (n,)
         Labels of -1 and +1.
     weight : ndarray of shape (n,) or None
-        Weights of the rows, None for 1.
+        Weights of the rows; None means 1.
     starts : ndarray of shape (n_groups,) or None
-        Where each group begins; None where every row is a group.
+        First row of each group; None if every row is its own group.
     """
 
     X: Features
@@ -43,7 +44,7 @@ class Block:
 
     @classmethod
     def of(cls, rows: Rows) -> Block:
-        """Return rows each of which is a group."""
+        """Return a block in which every row is its own group."""
         return cls(rows.X, rows.y, _double(rows.weight), None)
 
     def __len__(self) -> int:
@@ -60,58 +61,151 @@ class Block:
         return values if self.starts is None else np.add.reduceat(values, self.starts, axis=-1)
 
     def of_rows(self, values: Matrix) -> Matrix:
-        """Give every row the value of its group, along the last axis."""
+        """Repeat the value of each group for all of its rows, along the last axis."""
         return values if self.starts is None else np.repeat(values, self.sizes, axis=-1)
 
     def with_ones(self, origin: AnyArray | None) -> AnyArray:
-        """Return [x - o, 1] of every row, dense."""
+        """Return [x - o, 1] for every row, dense."""
         X = shifted(self.X, origin)
         X = X.toarray() if sparse.issparse(X) else X
         return np.column_stack([X, np.ones(len(X), dtype=X.dtype)])
 
     @cached_property
     def shares(self) -> tuple[Vector | None, Vector | None]:
-        """w_G, the mean weight of each group, and w_i / w_G of each row; None for 1."""
+        """w_G, the mean weight of each group, and w_i / w_G for each row; None means 1."""
         if self.weight is None or self.starts is None:
             return self.weight, None
         of_groups = self.sums(self.weight) / self.sizes
         return of_groups, self.weight / self.of_rows(of_groups)
 
 
+class GroupedRows(Protocol):
+    """Rows in groups, in memory or in partitions; without groups every row is its own group.
+
+    Attributes
+    ----------
+    rows : Source
+        The same rows one by one.
+    in_memory : bool
+        Whether the rows are arrays in this process.
+    is_remote : bool
+        Whether other processes hold the rows and sum them there.
+    n_groups : int
+        Number of groups with a row that counts.
+    n_single : int
+        Number of groups with exactly one row.
+    total_weight : float
+        sum_G w_G: the number of groups if there are no weights.
+    """
+
+    rows: Any
+
+    @property
+    @abstractmethod
+    def in_memory(self) -> bool: ...  # noqa: D102
+    @property
+    @abstractmethod
+    def is_remote(self) -> bool: ...  # noqa: D102
+    @property
+    @abstractmethod
+    def n_groups(self) -> int: ...  # noqa: D102
+    @property
+    @abstractmethod
+    def n_single(self) -> int: ...  # noqa: D102
+    @property
+    @abstractmethod
+    def total_weight(self) -> float: ...  # noqa: D102
+
+    @abstractmethod
+    def blocks(self, factor: int = 1) -> Iterator[Block]:
+        """Yield whole groups, in blocks of `factor` times the usual number of rows."""
+
+    @abstractmethod
+    def choose_groups(self, share: float, seed: int) -> Rows:
+        """Return the rows, with keys, of about this share of the groups."""
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows with a positive weight."""
+        return int(self.rows.n_present)
+
+    @property
+    def row_weight(self) -> float:
+        """Sum of the weights of the rows."""
+        return float(self.rows.total_weight)
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether some group has more than one row."""
+        return self.n_groups < self.n_present
+
+    @property
+    def share_in_company(self) -> float:
+        """The share of rows whose group has other rows, too."""
+        return 1 - self.n_single / max(self.n_present, 1)
+
+    def sample(self, n_rows: int, n_groups: int, seed: int) -> GroupedRows:
+        """Return a random sample of whole groups, or all rows if that is at least half of them.
+
+        Parameters
+        ----------
+        n_rows, n_groups : int
+            Approximate numbers of rows and of groups that it has at least.
+        seed : int
+            The same seed gives the same sample, however the rows are stored.
+        """
+        return self if self._is_half(n_rows, n_groups) else self.draw(n_rows, n_groups, seed)
+
+    def draw(self, n_rows: int, n_groups: int, seed: int) -> InMemoryGroups:
+        """Return such a sample in memory: bounded in size, groups in the order of their keys."""
+        if not self.is_grouped:
+            return InMemoryGroups(sample(self.rows, n_rows, seed))
+        share = _share_of_groups(self, n_rows, n_groups)
+        while True:
+            found = self.choose_groups(share, seed)
+            if len(found):
+                return InMemoryGroups.of(found, by_key=True)
+            share *= 2  # few groups of many rows each
+
+    def _is_half(self, n_rows: int, n_groups: int) -> bool:
+        share = n_rows / max(self.n_present, 1)
+        return (max(share, n_groups / self.n_groups) if self.is_grouped else share) >= 0.5
+
+
 @dataclass(frozen=True, eq=False)
-class Rowset:
-    """Rows, in the order of their groups where they have some.
+class InMemoryGroups(GroupedRows):
+    """Rows in memory, in the order of their groups.
 
     Attributes
     ----------
     rows : Rows
         Features, labels of -1 and +1, weights.
     order : ndarray or None
-        Numbers of the rows that are present, group by group; None without groups.
+        Positions of the present rows, group by group; None without groups.
     starts : ndarray or None
         Where in `order` each group begins.
-    keys : ndarray or None
-        A number for each group that does not depend on which other groups there are.
     """
 
     rows: Rows
     order: NDArray[np.int64] | None = None
     starts: NDArray[np.int64] | None = None
-    keys: NDArray[np.uint64] | None = None
+
+    in_memory: ClassVar[bool] = True
+    is_remote: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, rows: Rows, keys: NDArray[Any] | None, *, by_key: bool = False) -> Rowset:
-        """Bring the rows that are present into the order of their groups, which have keys.
+    def of(cls, rows: Rows, *, by_key: bool = False) -> InMemoryGroups:
+        """Sort the present rows by the groups that their keys name.
 
-        Groups come in the order of their first rows, so that those which lie together stay where
-        they are; or in the order of their keys, which is the same wherever rows come from. Where
-        every row is a group of its own there are no groups.
+        Groups come in the order of their first rows, so that contiguous ones stay where they are,
+        or in the order of their keys, which does not depend on how the rows were stored. If every
+        row is its own group there are no groups.
         """
-        if keys is None:
+        if rows.keys is None:
             return cls(rows)
-        present = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight)
+        present = rows.present_index()
         found, first, numbers = np.unique(
-            keys[present].astype(np.uint64), return_index=True, return_inverse=True
+            rows.keys[present], return_index=True, return_inverse=True
         )
         if len(found) == len(present):
             return cls(rows)
@@ -119,20 +213,30 @@ class Rowset:
             ranking = np.argsort(first)
             rank = np.empty_like(ranking)
             rank[ranking] = np.arange(len(found))
-            found, numbers = found[ranking], rank[numbers]
+            numbers = rank[numbers]
         order = present[np.argsort(numbers, kind="stable")]
         sizes = np.bincount(numbers, minlength=len(found))
-        return cls(rows, order, np.cumsum(sizes) - sizes, found)
+        return cls(rows, order, np.cumsum(sizes) - sizes)
 
     @property
     def is_grouped(self) -> bool:
-        """Whether rows come in groups."""
+        """Whether some group has more than one row."""
         return self.starts is not None
 
     @property
     def n_present(self) -> int:
-        """Number of rows that count."""
+        """Number of rows with a positive weight."""
         return self.rows.n_present if self.order is None else len(self.order)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return self.n_present if self.starts is None else len(self.starts)
+
+    @property
+    def n_single(self) -> int:
+        """Number of groups with exactly one row."""
+        return self.n_present if self.starts is None else int((self.sizes == 1).sum())
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -142,7 +246,7 @@ class Rowset:
 
     @cached_property
     def total_weight(self) -> float:
-        """sum_G w_G, the number of groups where there are no weights."""
+        """sum_G w_G: the number of groups if there are no weights."""
         if self.order is None or self.starts is None:
             return self.rows.total_weight
         if self.rows.weight is None:
@@ -150,60 +254,37 @@ class Rowset:
         weight = self.rows.weight[self.order].astype(np.float64)
         return float((np.add.reduceat(weight, self.starts) / self.sizes).sum())
 
-    @property
-    def share_in_company(self) -> float:
-        """The share of rows whose group has other rows too."""
-        alone = int((self.sizes == 1).sum()) if self.starts is not None else self.n_present
-        return 1 - alone / max(self.n_present, 1)
-
-    def present(self) -> NDArray[np.int64]:
-        """Return the numbers of the rows that count, in the order in which they are read."""
-        if self.order is not None:
-            return self.order
-        weight = self.rows.weight
-        return np.arange(len(self.rows)) if weight is None else np.flatnonzero(weight)
-
-    def sample(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
-        """Return about so many rows, and whole groups, drawn at random; all where half would do.
-
-        At least so many groups, about, where there are groups.
-        """
-        share = n_rows / max(self.n_present, 1)
-        if self.order is None or self.starts is None or self.keys is None:
-            return self if share >= 0.5 else Rowset(sample(self.rows, n_rows, seed))
-        if max(share, n_groups / len(self.starts)) >= 0.5:
+    def draw(self, n_rows: int, n_groups: int, seed: int) -> InMemoryGroups:
+        """Return a sample in memory, which needs no copy if it is every row and has no groups."""
+        if not self.is_grouped and self._is_half(n_rows, n_groups):
             return self
-        return self.drawn(n_rows, n_groups, seed)
+        return super().draw(n_rows, n_groups, seed)
 
-    def drawn(self, n_rows: int, n_groups: int, seed: int) -> Rowset:
-        """Return the sample in memory, within its bounds, and in the order of the keys."""
-        if self.starts is None:
-            return self.sample(n_rows, n_groups, seed)
-        share = share_to_draw(self.rows, n_rows, n_groups, len(self.starts))
-        while True:
-            rows, keys = self.chosen(share, seed)
-            if len(keys):
-                return Rowset.of(rows, keys, by_key=True)
-            share *= 2  # few groups, of many rows each
+    def choose_groups(self, share: float, seed: int) -> Rows:
+        """Return the rows, with keys, of about this share of the groups."""
+        keys = self.rows.keys
+        assert keys is not None
+        index = self.present_index()
+        return self.rows[index[chosen(keys[index], share, seed)]]
 
-    def chosen(self, share: float, seed: int) -> tuple[Rows, NDArray[np.uint64]]:
-        """Return the rows of about this share of the groups, and the key of each row's group."""
-        assert self.order is not None
-        assert self.keys is not None
-        kept = chosen(self.keys, share, seed)
-        index = self.order[np.repeat(kept, self.sizes)]
-        return self.rows[index], np.repeat(self.keys[kept], self.sizes[kept])
+    def present_index(self) -> NDArray[np.int64]:
+        """Return the positions of the present rows, in the order in which they are read."""
+        return self.rows.present_index() if self.order is None else self.order
 
-    def with_features(self, X: Matrix) -> Rowset:
-        """Return the same rows with other features, given in the order in which they are read."""
-        index = self.present()
-        weight = None if self.rows.weight is None else self.rows.weight[index]
-        rows = Rows(X, self.rows.y[index], weight)
-        order = None if self.starts is None else np.arange(len(index))
-        return Rowset(rows, order, self.starts, self.keys)
+    def with_features(self, X: Matrix) -> InMemoryGroups:
+        """Return the same rows with other features, given in the order in which rows are read."""
+        index = self.present_index()
+        weight, keys = (
+            None if column is None else column[index]
+            for column in (self.rows.weight, self.rows.keys)
+        )
+        rows = Rows(X, self.rows.y[index], weight, keys=keys)
+        return InMemoryGroups(
+            rows, None if self.starts is None else np.arange(len(index)), self.starts
+        )
 
     def blocks(self, factor: int = 1) -> Iterator[Block]:
-        """Yield whole groups, about as many rows at a time as other sources do."""
+        """Yield whole groups, in blocks of `factor` times the usual number of rows."""
         if self.order is None or self.starts is None:
             yield from map(Block.of, self.rows.blocks(factor))
             return
@@ -220,12 +301,13 @@ class Rowset:
             first = last
 
 
-def share_to_draw(rows: Source, n_rows: int, n_groups: int, n_groups_in_all: int) -> float:
-    """Return which share of the groups holds about so many rows, and groups; 1 for half of them.
+def _share_of_groups(grouped: GroupedRows, n_rows: int, n_groups: int) -> float:
+    """Return the share of the groups that holds about so many rows and groups; 1 for half of them.
 
-    Not more than fits into a bounded sample, however large the groups are.
+    It is bounded by the memory that a sample may take, however large the groups are.
     """
-    share = max(n_rows / rows.n_present, n_groups / n_groups_in_all)
+    rows = grouped.rows
+    share = max(n_rows / rows.n_present, n_groups / grouped.n_groups)
     most = SAMPLE_BYTES / (rows.n_present * rows.n_features * rows.dtype.itemsize)
     return most if most < 1 and share >= most else 1.0 if share >= 0.5 else share
 
@@ -235,5 +317,5 @@ def _double(weight: AnyArray | None) -> Vector | None:
 
 
 def _as_slice(index: NDArray[np.int64]) -> slice | NDArray[np.int64]:
-    """Rows that follow each other need not be copied."""
+    """Return a slice for consecutive rows, which then need not be copied."""
     return slice(int(index[0]), int(index[-1]) + 1) if (np.diff(index) == 1).all() else index

@@ -1,10 +1,10 @@
-"""Labelled rows, and their division into blocks."""
+"""Labelled rows in memory, and their division into blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,88 +13,45 @@ from scipy import sparse
 from spectralmirror.rows.hashing import chosen
 from spectralmirror.rows.types import AnyArray, Features
 
-__all__ = ["Rows", "Source", "block_rows"]
+__all__ = ["BLOCK_BYTES", "Rows", "block_rows"]
 
-
-#: Size of the blocks that are summed one by one, and of the pieces of them that stay in cache
-#: between two passes.
+#: Size of the blocks that are summed one by one, and of the pieces of a block that stay in the
+#: cache between two passes.
 BLOCK_BYTES = 4_000_000
 PIECE_BYTES = 2_000_000
-#: Longer sums would be less exact in single precision, and could not be shared among threads.
+#: Longer sums would lose precision in float32 and leave too few blocks to share among threads.
 MOST_ROWS = 16_384
 
 
-class Source(Protocol):
-    """Rows, wherever they are: in memory, in files, on a cluster.
-
-    Attributes
-    ----------
-    n_features : int
-        Number of features.
-    dtype : dtype
-        Their precision, float64 or float32.
-    n_present : int
-        Number of rows that count: those whose weight is not 0.
-    total_weight : float
-        The sum of the weights.
-    effective_rows : float
-        The number of equally weighted rows that these are worth (Kish).
-    has_fractions : bool
-        Whether there are weights that are no counts.
-    """
-
-    @property
-    def n_features(self) -> int: ...  # noqa: D102
-    @property
-    def dtype(self) -> np.dtype[Any]: ...  # noqa: D102
-    @property
-    def n_present(self) -> int: ...  # noqa: D102
-    @property
-    def total_weight(self) -> float: ...  # noqa: D102
-    @property
-    def effective_rows(self) -> float: ...  # noqa: D102
-
-    @property
-    def has_fractions(self) -> bool: ...  # noqa: D102
-
-    def blocks(self, factor: int = 1) -> Iterable[Rows]:
-        """Yield the rows in order, in blocks of so many times the usual size."""
-
-    def between(self, first: int, last: int) -> Source:
-        """Return the rows of these numbers, those of weight 0 not being counted."""
-
-
 def block_rows(block_bytes: int, d: int, dtype: np.dtype[Any], factor: int = 1) -> int:
-    """Return how many rows make a block of so many times the usual size.
+    """Return the number of rows in a block of `factor` times the usual size.
 
-    At least 2 d of them, for each time, so that adding up d x d sums never costs more than they do.
+    It is at least ``2 * d * factor``, so that merging two d x d sums costs no more than computing
+    one.
     """
     return max(min(factor * block_bytes // (d * dtype.itemsize), MOST_ROWS), 2 * factor * d)
 
 
-def _without_gaps(X: Features) -> Features:
-    gaps = isinstance(X, np.ndarray) and X.strides[1] == X.itemsize
-    return np.ascontiguousarray(X) if gaps else X
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows in memory: features (an array or a CSR matrix), labels and weights.
+    """Rows in memory: features, labels, and optionally weights and groups.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n, d)
-        float64 or float32.
+        Features, float64 or float32.
     y : ndarray of shape (n,)
-        A number a row, mostly a label of -1 or +1.
+        One number per row, usually a label of -1 or +1.
     weight : ndarray of shape (n,) or None
-        None means that every row counts once.
+        None means a weight of 1 for every row.
     block_bytes : int
         Size of a block.
     start : int
-        The number of the first row, among all that the source has.
+        Number of the first row within the whole source.
     place : str
-        Where the rows come from, for errors; empty where that is clear.
+        Where the rows come from, for error messages; empty if that is clear.
+    keys : ndarray of shape (n,) or None
+        Key of each row's group (:func:`spectralmirror.rows.hashing.group_keys`).
     """
 
     X: Features
@@ -103,6 +60,10 @@ class Rows:
     block_bytes: int = BLOCK_BYTES
     start: int = 0
     place: str = ""
+    keys: NDArray[np.uint64] | None = None
+
+    in_memory: ClassVar[bool] = True
+    is_remote: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -120,17 +81,17 @@ class Rows:
 
     @property
     def n_present(self) -> int:
-        """Number of rows that count: those whose weight is not 0."""
+        """Number of rows with a positive weight."""
         return len(self) if self.weight is None else int(np.count_nonzero(self.weight))
 
     @property
     def total_weight(self) -> float:
-        """The sum of the weights."""
+        """Sum of the weights."""
         return float(len(self) if self.weight is None else self.weight.sum(dtype=np.float64))
 
     @property
     def effective_rows(self) -> float:
-        """The number of equally weighted rows that these are worth (Kish)."""
+        """Kish's effective sample size, (sum w)^2 / sum w^2."""
         if self.weight is None:
             return float(len(self))
         weight = self.weight.astype(np.float64)
@@ -138,23 +99,24 @@ class Rows:
 
     @property
     def has_fractions(self) -> bool:
-        """Whether there are weights that are no counts."""
+        """Whether some weights are not integers."""
         return self.weight is not None and bool((self.weight % 1).any())
 
     def weighted(self, values: AnyArray) -> AnyArray:
-        """One number a row times its weight, in the precision of the features."""
+        """Multiply one number per row by its weight, in the precision of the features."""
         values = values.astype(self.X.dtype, copy=False)
         return values if self.weight is None else values * self.weight
 
     def __getitem__(self, index: slice | NDArray[np.int64]) -> Rows:
         weight = None if self.weight is None else self.weight[index]
-        return replace(self, X=self.X[index], y=self.y[index], weight=weight)
+        keys = None if self.keys is None else self.keys[index]
+        return replace(self, X=self.X[index], y=self.y[index], weight=weight, keys=keys)
 
     def blocks(self, factor: int = 1) -> Iterator[Rows]:
-        """Yield the rows in order, a block at a time; one block where there are none.
+        """Yield the rows in order, one block at a time; a single empty block if there are none.
 
-        Blocks are views, but rows of weight 0 are absent from them, and not numbered. Rows with
-        gaps between them, as in ``A[:, 1:]``, are copied: BLAS would take several times as long.
+        Blocks are views, but rows of weight 0 are left out and not numbered. Rows with gaps
+        between them, as in ``A[:, 1:]``, are copied: BLAS would take several times as long.
         """
         start = self.start
         size = block_rows(self.block_bytes, self.n_features, self.dtype, factor)
@@ -164,20 +126,24 @@ class Rows:
             start += len(present)
 
     def between(self, first: int, last: int) -> Rows:
-        """Return the rows of these numbers, those of weight 0 not being counted."""
+        """Return rows `first` to `last - 1`, not counting rows of weight 0."""
         if self.weight is None:
             return replace(self[first:last], start=first)
         present = np.append(np.flatnonzero(self.weight), len(self))
         return replace(self[int(present[first]) : int(present[last])], start=first)
 
     def present(self) -> Rows:
-        """Return the rows that count."""
+        """Return the rows with a positive weight."""
         if self.weight is None or self.weight.all():
             return self
         return self[np.flatnonzero(self.weight)]
 
+    def present_index(self) -> NDArray[np.int64]:
+        """Return the positions of the rows with a positive weight."""
+        return np.arange(len(self)) if self.weight is None else np.flatnonzero(self.weight)
+
     def sampled(self, share: float, seed: int) -> Rows:
-        """Return about this share of the rows, all of which are present."""
+        """Return about this share of the rows, which must all be present."""
         numbers = np.arange(self.start, self.start + len(self))
         return self if share >= 1 else self[np.flatnonzero(chosen(numbers, share, seed))]
 
@@ -192,15 +158,24 @@ class Rows:
 
     @staticmethod
     def joined(parts: Iterable[Rows], *, in_order: bool = True) -> Rows:
-        """Return the rows of several parts, in the order of their numbers, or as they come."""
+        """Concatenate parts, sorted by the number of their first row unless `in_order` is False."""
         parts = sorted(parts, key=lambda part: part.start) if in_order else list(parts)
         if len(parts) == 1:
             return parts[0]
-        weights = [part.weight for part in parts]
         X = [part.X for part in parts]
         return Rows(
             sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X),
             np.concatenate([part.y for part in parts]),
-            None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
+            _concatenated([part.weight for part in parts]),
             parts[0].block_bytes,
+            keys=_concatenated([part.keys for part in parts]),
         )
+
+
+def _concatenated(columns: list[Any]) -> Any:
+    return None if columns[0] is None else np.concatenate(columns)
+
+
+def _without_gaps(X: Features) -> Features:
+    gaps = isinstance(X, np.ndarray) and X.strides[1] == X.itemsize
+    return np.ascontiguousarray(X) if gaps else X

@@ -29,9 +29,11 @@ from spectralmirror.rows.files.arrow import (
     matrix,
     nearest,
 )
-from spectralmirror.rows.grouped import Rowset
-from spectralmirror.rows.partitioned import Encoding, Keyed, Part, Remote, Survey, keys_of
-from spectralmirror.rows.partitioned_groups import PartedRowset, in_groups, whole_groups
+from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.rows.part import Part
+from spectralmirror.rows.partitioned import RemoteRows
+from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows, joined_groups
+from spectralmirror.rows.survey import Encoding, Survey
 
 __all__ = ["SparkSource", "scan"]
 
@@ -112,17 +114,17 @@ class SparkSource:
             columns = Columns(tuple(wanted), None, dtype, label, groups, weight)
         return cls(df.select(*columns.all), columns)
 
-    def rowset(self) -> tuple[PartedRowset, Any]:
+    def grouped_rows(self) -> tuple[PartitionedGroups, Any]:
         """Return the rows, and the names of the features where they have some."""
         columns = self.columns
         parts = SparkParts(self.df, columns)
         of_partitions = (survey.as_one_part() for survey in parts.collect(_survey))
         survey = functools.reduce(operator.add, of_partitions)
-        rows = Remote.of(parts, columns.n_features, columns.dtype, survey)
+        rows = RemoteRows.of(parts, columns.n_features, columns.dtype, survey)
         names = None if columns.width is not None else list(columns.features)
         if columns.groups is None:
-            return PartedRowset(rows), names
-        return in_groups(rows, SparkBundles.of(rows)), names
+            return PartitionedGroups(rows), names
+        return group_rows(rows, SparkGroups.of(rows)), names
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ class SparkParts:
 
 
 @dataclass(frozen=True, eq=False)
-class SparkBundles:
+class SparkGroups:
     """Partitions of whole groups, kept by Spark."""
 
     df: Any
@@ -198,7 +200,7 @@ class SparkBundles:
     encoding: Encoding
 
     @classmethod
-    def of(cls, rows: Remote) -> SparkBundles:
+    def of(cls, rows: RemoteRows) -> SparkGroups:
         """Send every row to the partition that its group decides."""
         from pyspark import StorageLevel
         from pyspark.sql.types import LongType, StructField, StructType
@@ -210,19 +212,19 @@ class SparkBundles:
         df = df.sortWithinPartitions(parts.columns.groups, _NUMBER)
         rows.passes["rows"] += 1
         df = df.persist(StorageLevel.MEMORY_AND_DISK)
-        bundles = cls(df, parts.columns, rows.encoding)
-        weakref.finalize(bundles, df.unpersist)
-        return bundles
+        groups = cls(df, parts.columns, rows.encoding)
+        weakref.finalize(groups, df.unpersist)
+        return groups
 
-    def map_reduce(self, function: Callable[[Rowset], T]) -> T | None:
-        """Return the sum of a function of the bundles."""
+    def map_reduce(self, function: Callable[[InMemoryGroups], T]) -> T | None:
+        """Return the sum of a function of each partition of whole groups."""
         columns, encoding = self.columns, self.encoding
 
         def run(batches: Iterator[Any]) -> Iterator[Any]:
             number = _partition_number()
             parts = (columns.part(batch, number) for batch in batches if batch.num_rows)
-            keyed = (Keyed(encoding.rows(part, 0), keys_of(part)) for part in parts)
-            found = (function(rowset) for rowset in whole_groups(k for k in keyed if len(k.keys)))
+            blocks = (encoding.rows(part, keyed=True) for part in parts)
+            found = map(function, joined_groups(rows for rows in blocks if len(rows)))
             yield _packed(number, functools.reduce(_add, found, None))
 
         total: T | None = _tree(self.df, run)

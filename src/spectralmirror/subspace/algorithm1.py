@@ -9,8 +9,9 @@ from scipy.linalg import qr
 from scipy.stats import chi2, f
 
 from spectralmirror.rows.checks import check_finite
-from spectralmirror.rows.memory import Rows, Source
+from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.subspace.interface import KnownFeatures, Outcome, Request
 from spectralmirror.subspace.mirror import MirroredOperator, MirroredRows, label_sums, mirrored_rows

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.rows.accept import on_parts, rowset_of
+from spectralmirror.rows.accept import accept_rows, on_parts
 from spectralmirror.rows.checks import check_features, check_memory
-from spectralmirror.rows.memory import Source
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix
 
 __all__ = ["SubspaceTransformer", "orthonormal_rows", "require_rows"]
@@ -58,14 +58,14 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _check_rows(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> Any:
         """Return the rows in their groups, at least as many features as components."""
-        rowset, self.classes_ = rowset_of(self, X, y, groups, sample_weight)
+        grouped, self.classes_ = accept_rows(self, X, y, groups, sample_weight)
         k: Any = self.n_components
-        d = rowset.rows.n_features
+        d = grouped.rows.n_features
         if k != "auto" and k > d:
             raise ValueError(
                 f"n_components={k} must not exceed the number of features, n_features={d}."
             )
-        return rowset
+        return grouped
 
 
 def require_rows(rows: Source, needed: int, why: str, remedy: str) -> None:

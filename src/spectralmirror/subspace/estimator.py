@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.rows.accept import checks_parameters, count_scans
 from spectralmirror.rows.checks import check_covariance, check_mean, named_columns
-from spectralmirror.rows.memory import Rows, Source
 from spectralmirror.rows.reduce import small_matrices
+from spectralmirror.rows.source import Source
 from spectralmirror.subspace.algorithm1 import algorithm1
 from spectralmirror.subspace.base import SubspaceTransformer, orthonormal_rows, require_rows
 from spectralmirror.subspace.interface import KnownFeatures, Request
@@ -218,9 +218,9 @@ class SpectralMirror(SubspaceTransformer):
         self : SpectralMirror
             The fitted transformer.
         """
-        rowset = self._check_rows(X, y, groups, sample_weight)
-        rows, d = rowset.rows, rowset.rows.n_features
-        if self.method == "paper" and (rowset.is_grouped or self.elliptical):
+        grouped = self._check_rows(X, y, groups, sample_weight)
+        rows, d = grouped.rows, grouped.rows.n_features
+        if self.method == "paper" and (grouped.is_grouped or self.elliptical):
             raise ValueError("method='paper' knows neither groups nor elliptical=True.")
         with named_columns(self), small_matrices(d):
             known = self._known_features(rows)
@@ -228,8 +228,7 @@ class SpectralMirror(SubspaceTransformer):
                 None if self.n_components == "auto" else int(self.n_components),
                 self.include_mirror_direction,
                 self.false_positive_rate,
-                self.method == "paper"
-                and self._use_lanczos(known, d, in_memory=isinstance(rows, Rows)),
+                self.method == "paper" and self._use_lanczos(known, d, in_memory=rows.in_memory),
                 self.tol,
                 self.elliptical,
                 check_random_state(self.random_state),
@@ -237,7 +236,7 @@ class SpectralMirror(SubspaceTransformer):
             if self.method == "paper":
                 outcome = algorithm1(rows, known, request)
             else:
-                outcome = stacked_mirror(rowset, known, request)
+                outcome = stacked_mirror(grouped, known, request)
         if outcome.status:
             warnings.warn(outcome.status, WeakSignalWarning, stacklevel=3)
         self.components_ = orthonormal_rows(outcome.basis)
@@ -247,7 +246,7 @@ class SpectralMirror(SubspaceTransformer):
         self.n_outliers_ = outcome.n_outliers
         self.separation_, self.error_estimate_ = outcome.separation, outcome.error
         self.mean_ = outcome.mean
-        count_scans(self, rowset)
+        count_scans(self, grouped)
         return self
 
     def _known_features(self, rows: Source) -> KnownFeatures:

@@ -97,8 +97,8 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self : PrincipalHessianDirections
             The fitted transformer.
         """
-        rowset = self._check_rows(X, y, None, sample_weight)
-        rows = rowset.rows
+        grouped = self._check_rows(X, y, None, sample_weight)
+        rows = grouped.rows
         d = rows.n_features
         require_rows(
             rows, d + 1, "the covariance is estimated", "pass more rows, or fewer features"
@@ -123,7 +123,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self.components_ = orthonormal_rows(basis)
         self.eigenvalues_ = spectrum.eigenvalues
         self.mean_ = moments.mean
-        count_scans(self, rowset)
+        count_scans(self, grouped)
         return self
 
 

@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from spectralmirror.rows.kernels import far_origin, linear_sums, shifted
-from spectralmirror.rows.memory import Rows, Source
+from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Features, Vector
 from spectralmirror.subspace.moments import SignedMoments
 from spectralmirror.subspace.whitening import Whitening

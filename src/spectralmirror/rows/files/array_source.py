@@ -13,7 +13,7 @@ from scipy import sparse
 
 from spectralmirror.rows.files.arrow import check_columns, common_dtype
 from spectralmirror.rows.files.readers import paths_of
-from spectralmirror.rows.partitioned import SURVEYED, Part
+from spectralmirror.rows.part import SURVEYED, Part
 
 __all__ = ["ArrayParts", "OwnParts"]
 
@@ -77,16 +77,13 @@ class ArrayParts:
             part = self._part(start, min(start + SURVEYED, len(self.X)))
             yield replace(part, X=np.empty((len(part), 0)))
 
-    def read(
-        self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] | None = None
-    ) -> Iterator[Any]:
-        """Yield parts of so many rows, but for the last."""
+    def read(self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] = ()) -> Iterator[Part]:
+        """Yield parts of `n_rows` rows; the last may be shorter."""
         if keep:
             raise ValueError("Arrays have no columns with names to keep.")
         for start in range(0, len(self.X), n_rows):
             part = self._part(start, min(start + n_rows, len(self.X)))
-            part = replace(part, X=np.asarray(part.X).astype(dtype, copy=False))
-            yield part if keep is None else (part, {})
+            yield replace(part, X=np.asarray(part.X).astype(dtype, copy=False))
 
     def _part(self, start: int, end: int) -> Part:
         y, weight, groups = (
@@ -162,14 +159,11 @@ class OwnParts:
                     f"{name} holds {ours.dtype} in {where}, but {theirs.dtype} in the first block."
                 )
 
-    def read(
-        self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] | None = None
-    ) -> Iterator[Any]:
+    def read(self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] = ()) -> Iterator[Part]:
         """Yield the parts as they come."""
         if keep:
             raise ValueError("Blocks of one's own have no columns with names to keep.")
-        for part in self.survey():
-            yield part if keep is None else (part, {})
+        yield from self.survey()
 
 
 def _own_part(block: Any, number: int) -> Part:

@@ -20,7 +20,7 @@ from spectralmirror.rows.files.arrow import (
     nearest,
 )
 from spectralmirror.rows.files.readers import Reader
-from spectralmirror.rows.partitioned import SURVEYED, Part
+from spectralmirror.rows.part import SURVEYED, Part
 
 __all__ = ["Columns"]
 
@@ -125,21 +125,18 @@ class Columns:
 
     def survey(self) -> Iterator[Part]:
         """Yield everything but the features."""
-        for part, _ in replace(self, features=[]).read(SURVEYED, self.dtype, ()):
-            yield part
+        yield from replace(self, features=[]).read(SURVEYED, self.dtype)
 
-    def read(
-        self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] | None = None
-    ) -> Iterator[Any]:
-        """Yield parts of exactly so many rows, but for the last; with the columns to keep."""
+    def read(self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] = ()) -> Iterator[Part]:
+        """Yield parts of `n_rows` rows with the columns to keep; the last may be shorter."""
         others = [name for name in (self.label, self.weight, self.groups) if name is not None]
-        columns = list(dict.fromkeys([*self.features, *others, *(keep or ())]))
-        for reader in self.readers if keep else ():
-            for name in keep or ():
+        columns = list(dict.fromkeys([*self.features, *others, *keep]))
+        for reader in self.readers:
+            for name in keep:
                 if name not in reader.types:
                     raise ValueError(f"{reader.name} has no column {name!r} to keep.")
-        part = _Assembly(self, n_rows, dtype, keep or ())
-        as_they_are = {self.label, self.groups, *(keep or ())}
+        part = _Assembly(self, n_rows, dtype, keep)
+        as_they_are = {self.label, self.groups, *keep}
         numbers = [n for n in (*self.features, self.weight) if n and n not in as_they_are]
         for reader in self.readers:
             for batch in reader.batches(columns, n_rows, numbers):
@@ -147,10 +144,10 @@ class Columns:
                 while start < batch.table.num_rows:
                     start += part.add(batch, start)
                     if part.is_full:
-                        yield part.finished() if keep is not None else part.finished()[0]
-                        part = _Assembly(self, n_rows, dtype, keep or ())
+                        yield part.finished()
+                        part = _Assembly(self, n_rows, dtype, keep)
         if part.length:
-            yield part.finished() if keep is not None else part.finished()[0]
+            yield part.finished()
 
 
 class _Assembly:
@@ -186,8 +183,8 @@ class _Assembly:
     def columns_of(self, rows: Any, X: NDArray[Any]) -> None:
         fill(X, [rows.column(name) for name in self.columns.features])
 
-    def finished(self) -> tuple[Part, dict[str, Any]]:
-        """Return the part, and the columns to keep."""
+    def finished(self) -> Part:
+        """Return the part."""
         columns, n = self.columns, self.length
         label, weight, groups = (
             None if name is None else np.concatenate(list(map(column_values, self.pieces[name])))
@@ -195,7 +192,7 @@ class _Assembly:
         )
         y = np.empty(n) if label is None else label
         kept = {name: _one_array(self.pieces[name]) for name in self.keep}
-        return Part(self.X[:n], y, weight, groups, tuple(self.places)), kept
+        return Part(self.X[:n], y, weight, groups, tuple(self.places), kept)
 
 
 def _one_array(pieces: list[Any]) -> Any:

@@ -20,8 +20,15 @@ from spectralmirror.rows.files.atomic import written_whole
 from spectralmirror.rows.files.columns import Columns
 from spectralmirror.rows.files.readers import readers_of
 from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
-from spectralmirror.rows.partitioned import Part, Streamed, Survey, keys_of
-from spectralmirror.rows.partitioned_groups import Contiguous, PartedRowset, Spilled, in_groups
+from spectralmirror.rows.part import Part, whole_groups
+from spectralmirror.rows.partitioned import StreamedRows
+from spectralmirror.rows.partitioned_groups import (
+    ContiguousGroups,
+    PartitionedGroups,
+    SpilledGroups,
+    group_rows,
+)
+from spectralmirror.rows.survey import Survey
 
 __all__ = ["Scan", "scan"]
 
@@ -127,7 +134,7 @@ class Scan:
         names: list[str] | None = self.parts.names
         return names
 
-    def rowset(self) -> tuple[PartedRowset, list[str] | None]:
+    def grouped_rows(self) -> tuple[PartitionedGroups, list[str] | None]:
         """Survey labels, weights and groups; return the rows, and the names of the features."""
         parts = self.parts
         if not parts.has_labels:
@@ -135,11 +142,11 @@ class Scan:
         contiguous, survey = _Runs(), _nothing()
         for part in map(contiguous.seen, parts.survey()):
             survey = (survey + Survey.of(part)).as_one_part()
-        rows = Streamed.of(parts, parts.n_features, parts.dtype, survey, self.block_bytes)
+        rows = StreamedRows.of(parts, parts.n_features, parts.dtype, survey, self.block_bytes)
         if not parts.has_groups:
-            return PartedRowset(rows), parts.names
-        bundles = Contiguous(rows) if contiguous.hold else Spilled(rows)
-        return in_groups(rows, bundles), parts.names
+            return PartitionedGroups(rows), parts.names
+        groups = ContiguousGroups(rows) if contiguous.hold else SpilledGroups(rows)
+        return group_rows(rows, groups), parts.names
 
     def collected(self, most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         """Read all rows, of which there are so many at most, into memory.
@@ -196,7 +203,7 @@ class Scan:
         with written_whole(path) as unfinished:
             writer = None
             try:
-                for part, kept in source._whole_parts(grouped, keep):
+                for part in source._whole_parts(grouped, keep):
                     arguments: dict[str, Any] = {"y": part.y} if labelled else {}
                     if grouped:
                         arguments["groups"] = part.groups
@@ -204,7 +211,7 @@ class Scan:
                         check_values(part, source.parts.names)
                         X = part.X if names is None else _named(part.X, list(names))
                         values = np.asarray(method(X, **arguments))
-                        table = _output_table(method, values, part, kept)
+                        table = _output_table(method, values, part)
                         writer = writer or pq.ParquetWriter(unfinished, table.schema)
                         writer.write_table(table.cast(writer.schema))
             finally:
@@ -213,28 +220,16 @@ class Scan:
             if writer is None:
                 raise ValueError("There are no rows (0 samples) to write.")
 
-    def _whole_parts(
-        self, grouped: bool, keep: Sequence[str]
-    ) -> Iterator[tuple[Part, dict[str, Any]]]:
-        parts = self.parts
-        size = block_rows(self.block_bytes, parts.n_features, parts.dtype)
-        read = parts.read(size, parts.dtype, keep)
+    def _whole_parts(self, grouped: bool, keep: Sequence[str]) -> Iterator[Part]:
+        size = block_rows(self.block_bytes, self.parts.n_features, self.parts.dtype)
+        parts = (one for one in self.parts.read(size, self.parts.dtype, keep) if len(one))
         if not grouped:
-            yield from (one for one in read if len(one[0]))
+            yield from parts
             return
-        runs, held = _Runs(), []
-        for part, kept in read:
-            if not len(part):
-                continue
-            part = replace(part, weight=None)  # rows of weight 0 are judged like others
-            held.append((runs.seen(part), kept))
-            keys = keys_of(part)
-            cut = int(np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))[-1])
-            if cut or (len(held) > 1 and keys_of(held[-2][0])[-1] != keys[0]):
-                yield _joined([*held[:-1], _cut(held[-1], slice(0, cut))])
-                held = [_cut(held[-1], slice(cut, None))]
-        if held:
-            yield _joined(held)
+        runs = _Runs()
+        # rows of weight 0 are judged like others
+        for pieces in whole_groups(runs.seen(replace(part, weight=None)) for part in parts):
+            yield Part.joined(pieces)
         if not runs.hold:
             raise ValueError(
                 "Rows of a group must follow each other to be judged together: sort the files by "
@@ -258,7 +253,7 @@ class _Runs:
         """Look at the groups of the next part."""
         if part.groups is None or self._scattered:
             return part
-        keys = keys_of(part)
+        keys = part.keys
         if len(keys):
             begun = keys[np.append(keys[0] != self._last, keys[1:] != keys[:-1])]
             self._last = keys[-1]
@@ -304,37 +299,6 @@ def _nothing() -> Survey:
     return Survey.of(Part(np.empty((0, 0)), np.empty(0)))
 
 
-def _joined(parts: list[tuple[Part, dict[str, Any]]]) -> tuple[Part, dict[str, Any]]:
-    first = parts[0][0]
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part, _ in parts])
-        for name in ("X", "y", "weight", "groups")
-        if getattr(first, name) is not None
-    }
-    kept = {name: pa.concat_arrays([one[name] for _, one in parts]) for name in parts[0][1]}
-    places = tuple(place for part, _ in parts for place in part.places)
-    return replace(first, **columns, places=places), kept
-
-
-def _cut(part: tuple[Part, dict[str, Any]], rows: slice) -> tuple[Part, dict[str, Any]]:
-    values, kept = part
-    columns = {
-        name: getattr(values, name)[rows]
-        for name in ("X", "y", "weight", "groups")
-        if getattr(values, name) is not None
-    }
-    start, length = rows.start or 0, len(range(*rows.indices(len(values))))
-    places, before = [], 0
-    for name, first, last in values.places:
-        a, b = max(start - before, 0), min(start + length - before, last - first + 1)
-        if a < b:
-            places.append((name, first + a, first + b - 1))
-        before += last - first + 1
-    return replace(values, **columns, places=tuple(places)), {
-        name: column.slice(rows.start or 0, length) for name, column in kept.items()
-    }
-
-
 def _named(X: NDArray[Any], names: list[str]) -> Any:
     """Give columns the names that the model has seen."""
     import polars as pl
@@ -342,14 +306,12 @@ def _named(X: NDArray[Any], names: list[str]) -> Any:
     return pl.from_numpy(X, schema=names, orient="row")
 
 
-def _output_table(
-    method: Callable[..., Any], values: NDArray[Any], part: Part, kept: dict[str, Any]
-) -> Any:
+def _output_table(method: Callable[..., Any], values: NDArray[Any], part: Part) -> Any:
     """Put what a method returns beside the columns that are kept."""
     columns = _output_columns(method, values, part)
-    for name in set(kept) & set(columns):
+    for name in set(part.kept) & set(columns):
         raise ValueError(f"{name!r} cannot be kept: the result has a column of that name")
-    return pa.table({**kept, **columns})
+    return pa.table({**part.kept, **columns})
 
 
 def _output_columns(method: Callable[..., Any], values: NDArray[Any], part: Part) -> dict[str, Any]:

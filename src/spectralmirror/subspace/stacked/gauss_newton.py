@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from spectralmirror.rows.grouped import Block, Rowset
+from spectralmirror.rows.grouped import Block, GroupedRows
 from spectralmirror.rows.kernels import linear_sums
-from spectralmirror.rows.memory import Rows, Source
+from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import (
     FIT_ROWS,
@@ -61,7 +62,7 @@ def alone(source: Source, some: Rows, frame: Frame, basis: Matrix) -> Model | No
     return predict
 
 
-def in_groups(rowset: Rowset, frame: Frame, basis: Matrix) -> Model:
+def in_groups(grouped: GroupedRows, frame: Frame, basis: Matrix) -> Model:
     """Predict each label from its row and the other rows of its group.
 
     These say where the profile of the group lies, a_i = sum over the others of y u. The label is
@@ -78,7 +79,7 @@ def in_groups(rowset: Rowset, frame: Frame, basis: Matrix) -> Model:
         others = block.of_rows(block.sums(signed)) - signed
         return u, np.column_stack([others.T, np.ones(len(u))])
 
-    some = rowset.drawn(FIT_ROWS, GROUPS_TO_FIT, seed=0)
+    some = grouped.draw(FIT_ROWS, GROUPS_TO_FIT, seed=0)
     parts = [(*seen(block), block.y.astype(np.float64), block.weight) for block in some.blocks()]
     u, others, y = (np.concatenate([part[i] for part in parts]) for i in range(3))
     weight = None if parts[0][3] is None else np.concatenate([part[3] for part in parts])
@@ -162,7 +163,7 @@ def sharpen(
     ----------
     rows : Source
         The rows.
-    blocks : Source or Rowset
+    blocks : Source or GroupedRows
         The same as the model takes them, one by one or in whole groups.
     frame : Frame
         Their whitened coordinates.

@@ -20,10 +20,11 @@ from scipy.linalg import eigh
 from scipy.stats import chi2
 
 from spectralmirror.rows.checks import check_finite
-from spectralmirror.rows.grouped import Rowset
-from spectralmirror.rows.memory import Rows, Source
+from spectralmirror.rows.grouped import GroupedRows
+from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce
-from spectralmirror.rows.sample import look
+from spectralmirror.rows.sample import reduce_and_sample
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.subspace.interface import KnownFeatures, Outcome, Request
 from spectralmirror.subspace.mirror import LabelSums
@@ -93,18 +94,18 @@ class Direction:
         return np.asarray(axis / length) if length > 0 else np.eye(len(axis))[0]
 
 
-def stacked_mirror(rowset: Rowset, known: KnownFeatures, request: Request) -> Outcome:
+def stacked_mirror(grouped: GroupedRows, known: KnownFeatures, request: Request) -> Outcome:
     """Find the subspace."""
-    mirror = prepare(rowset.rows, known, elliptical=request.elliptical)
+    mirror = prepare(grouped.rows, known, elliptical=request.elliptical)
     frame = mirror.frame
-    grouped = rowset.share_in_company >= LEAST_COMPANY
-    if grouped:
-        basis, spectrum, edge = from_pairs(rowset, frame, request)
+    in_pairs = grouped.share_in_company >= LEAST_COMPANY
+    if in_pairs:
+        basis, spectrum, edge = from_pairs(grouped, frame, request)
     else:
         basis, spectrum, edge = beside_mirror(mirror, request)
-    n_fixed = 0 if grouped else 1
+    n_fixed = 0 if in_pairs else 1
     n_outliers = len(basis) - n_fixed
-    improved, error = sharpened(mirror, basis, rowset if grouped else None, n_fixed)
+    improved, error = sharpened(mirror, basis, grouped if in_pairs else None, n_fixed)
     weakest = spectrum.eigenvalues[n_outliers - 1] if n_outliers else np.nan
     whitening = frame.whitening
     direction = whitening.direction(basis[0]) if n_fixed else whitening.solve(mirror.cross)
@@ -122,15 +123,15 @@ def stacked_mirror(rowset: Rowset, known: KnownFeatures, request: Request) -> Ou
 
 
 def sharpened(
-    mirror: Direction, basis: Matrix, rowset: Rowset | None, n_fixed: int
+    mirror: Direction, basis: Matrix, grouped: GroupedRows | None, n_fixed: int
 ) -> tuple[Matrix, float]:
     """Return the sharpened basis and an estimate of its error; the basis itself where k = d."""
     (k, d), rows, frame = basis.shape, mirror.rows, mirror.frame
     if k == d:
         return basis, 0.0
-    if rowset is not None:
-        model = in_groups(rowset, frame, basis)
-        return sharpen(rows, rowset, frame, basis, model, n_fixed)
+    if grouped is not None:
+        model = in_groups(grouped, frame, basis)
+        return sharpen(rows, grouped, frame, basis, model, n_fixed)
     by_row = alone(rows, mirror.some, frame, basis)
     if by_row is None:
         return basis, np.nan
@@ -143,11 +144,13 @@ def prepare(rows: Source, known: KnownFeatures, *, elliptical: bool) -> Directio
     if known.whitening is not None:
         whitening, estimated = known.whitening, False
         frame = Frame(rows.dtype, whitening)
-        sums, some = look(rows, partial(LabelSums.of, origin=frame.origin), FIT_ROWS, seed=0)
+        sums, some = reduce_and_sample(
+            rows, partial(LabelSums.of, origin=frame.origin), FIT_ROWS, seed=0
+        )
         cross, label_mean = sums.about(frame.step()) / n, sums.label_sum / n
         check_finite(rows, cross)
     else:
-        labelled, some = look(rows, LabelledMoments.of, FIT_ROWS, seed=0, factor=4)
+        labelled, some = reduce_and_sample(rows, LabelledMoments.of, FIT_ROWS, seed=0, factor=4)
         moments, estimated = labelled.features, True
         check_finite(rows, moments.mean, np.diagonal(moments.scatter))
         whitening = known.completed(moments)
@@ -275,13 +278,15 @@ def stacked_spectrum(M: list[Matrix], v: Matrix, unit: Vector) -> Spectrum:
     return Spectrum(eigenvalues[:0:-1], vectors[:, :0:-1], 1.0)
 
 
-def from_pairs(rowset: Rowset, frame: Frame, request: Request) -> tuple[Matrix, Spectrum, float]:
+def from_pairs(
+    grouped: GroupedRows, frame: Frame, request: Request
+) -> tuple[Matrix, Spectrum, float]:
     """Return the leading eigenvectors of the cross moment within groups, in noise of unit size."""
-    pairs = reduce(rowset, partial(PairMoments.of, frame=frame))
+    pairs = reduce(grouped, partial(PairMoments.of, frame=frame))
     C = frame.whitening.whiten_matrix(pairs.cross()) / np.sqrt(len(frame.whitening.mean))
     eigenvalues, vectors = eigh(C)
     spectrum = Spectrum(eigenvalues[::-1], vectors[:, ::-1], 0.0)
-    edge, n = count(spectrum, flipped_pairs(frame, rowset, request.rng), request, n_first=0)
+    edge, n = count(spectrum, flipped_pairs(frame, grouped, request.rng), request, n_first=0)
     return spectrum.vectors[:, : max(n, 1)].T, spectrum, edge
 
 

@@ -13,9 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import qr
 
-from spectralmirror.rows.grouped import Block, Rowset
-from spectralmirror.rows.memory import Rows, Source
+from spectralmirror.rows.grouped import Block, GroupedRows
+from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import collect
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import FIT_ROWS, GROUPS_TO_FIT
 from spectralmirror.subspace.stacked.scores import Frame, Scored, times
@@ -118,16 +119,16 @@ def _signed_sums(W: Matrix, e: Vector, n: int, rng: np.random.RandomState) -> tu
     return sums[:size].T, sums[size:].T
 
 
-def flipped_pairs(frame: Frame, rowset: Rowset, rng: np.random.RandomState) -> Draws:
+def flipped_pairs(frame: Frame, grouped: GroupedRows, rng: np.random.RandomState) -> Draws:
     """Return a function that draws the leading eigenvalue of the cross moment under random signs.
 
     The rows come in groups.
     """
-    d = rowset.rows.n_features
+    d = grouped.rows.n_features
     basis = _directions(d, None, rng)
     size = len(basis)
-    n_rows = _n_rows(rowset.rows.effective_rows, d, size)
-    some = rowset.drawn(FIT_ROWS, GROUPS_TO_FIT, seed=0)
+    n_rows = _n_rows(grouped.rows.effective_rows, d, size)
+    some = grouped.draw(FIT_ROWS, GROUPS_TO_FIT, seed=0)
     project = frame.projection(basis)
 
     def signed_rows(block: Block) -> Matrix:
