@@ -1,4 +1,4 @@
-"""Commands in the documentation run, one after the other, and print what the pages show."""
+"""The commands of each page run in order, and print what the page shows."""
 
 import re
 import shlex

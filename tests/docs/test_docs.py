@@ -1,4 +1,4 @@
-"""The documentation: its Python runs, its links lead somewhere, and its site builds."""
+"""The documentation: its Python runs, its links are valid, and its site builds."""
 
 import contextlib
 import importlib
@@ -32,7 +32,7 @@ def blocks_of(page):
 @pytest.mark.parametrize("page", list(filter(blocks_of, PAGES)), ids=name_of)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:dask")
 def test_examples_print_what_they_say(page, tmp_path, monkeypatch):
-    """A page is one program; what it prints follows as a comment, or below, after ``# ->``."""
+    """A page is one program; its printed output follows as a comment, or below, after ``# ->``."""
     monkeypatch.chdir(tmp_path)
     blocks = blocks_of(page)
     said = re.findall(r"^(?:print\(.*\)  # |# -> ?)(.*)$", "".join(blocks), re.M)
@@ -67,7 +67,7 @@ def site(tmp_path_factory):
 
 
 def build(root, folder):
-    """Build the site, any warning being an error (with --quiet mkdocs would not count them)."""
+    """Build the site; warnings are errors (with --quiet, mkdocs would not count them)."""
     return subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=root,
@@ -78,7 +78,7 @@ def build(root, folder):
 
 
 class Resources(HTMLParser):
-    """What a browser loads to show a page."""
+    """The resources that a browser loads to show a page."""
 
     def __init__(self):
         super().__init__()
@@ -143,7 +143,7 @@ def test_code_that_the_map_of_the_paper_names_exists():
 
 
 def find(name):
-    """Import the module that a dotted name begins with, and follow the rest as attributes."""
+    """Import the longest module prefix of a dotted name, and look up the rest as attributes."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         try:

@@ -1,4 +1,4 @@
-"""Examples run, and show what they say."""
+"""The examples run, and print the results that they claim."""
 
 import re
 import runpy
