@@ -35,7 +35,7 @@ def pages(tmp_path_factory):
             warnings.simplefilter("ignore")
             mixture = LinearClassifierMixture(k, random_state=0).fit(X, y, groups=given)
         path = folder / f"{k}.html"
-        write_report(mixture, X, y, path, given)
+        write_report(mixture, X, y, path, groups=given)
         found[k] = path.as_uri()
     return found
 
