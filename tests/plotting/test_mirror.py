@@ -10,7 +10,7 @@ from spectralmirror import LinearClassifierMixture, SpectralMirror
 from spectralmirror.plotting import plot_mirror, plot_spectrum
 from spectralmirror.plotting.mirror import draw_mirror, mirror_data
 from spectralmirror.plotting.style import COLOURS
-from tests.helpers.rows import mixture_rows
+from tests.helpers.mixture_rows import mixture_rows
 
 
 def test_spectrum_shows_every_eigenvalue_once():

@@ -9,7 +9,7 @@ from scipy.stats import t
 from spectralmirror import LinearClassifierMixture, SpectralMirror
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.plotting import plot_profiles, plot_responsibilities, plot_starts
-from tests.helpers.rows import mixture_rows
+from tests.helpers.mixture_rows import mixture_rows
 
 
 @pytest.fixture(scope="module")
