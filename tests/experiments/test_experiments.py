@@ -30,7 +30,7 @@ from spectralmirror.experiments.references import (
     population_mirror,
     span_error,
 )
-from spectralmirror.experiments.reproduce import _slim, reproduce, scale_of
+from spectralmirror.experiments.reproduce import reproduce, scale_of
 from spectralmirror.experiments.store import Store
 from spectralmirror.metrics import subspace_error
 from spectralmirror.rows.files.atomic import ABANDONED, sweep, written_whole
@@ -262,11 +262,6 @@ def test_written_whole_or_not_at_all(tmp_path):
         fail()
     assert path.read_text() == "old"
     assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
-
-
-def test_a_slim_picture_keeps_its_words():
-    svg = '<g id="text_1">\n <text x="1.239" y="2.5">p = 0.79864</text>\n</g>'
-    assert _slim(svg) == '<g> <text x="1.2" y="2.5">p = 0.79864</text> </g>\n'
 
 
 def test_a_cell_that_vanishes_is_no_smaller_table(tmp_path):

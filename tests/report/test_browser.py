@@ -8,13 +8,9 @@ from scipy.special import expit
 
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.report import write_report
-from tests.helpers.browser import NAMES, Browser, find_browser
+from tests.helpers.browser import Window, system_chromium
 
-PROGRAM = find_browser()
-pytestmark = pytest.mark.skipif(
-    PROGRAM is None, reason=f"needs one of {', '.join(NAMES)} on the PATH to show pages in"
-)
-#: Names as users have them: with markup, without any place to break, in other scripts.
+#: Feature names as users have them: with markup, too long to wrap, in other scripts.
 NAMES_OF_FEATURES = (
     "<script>throw Error('ran')</script>",
     "nothing_here_can_be_broken_into_lines_" * 4,
@@ -39,14 +35,14 @@ def pages(tmp_path_factory):
             warnings.simplefilter("ignore")
             mixture = LinearClassifierMixture(k, random_state=0).fit(X, y, groups=given)
         path = folder / f"{k}.html"
-        write_report(mixture, X, y, path, given)
+        write_report(mixture, X, y, path, groups=given)
         found[k] = path.as_uri()
     return found
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with Browser(PROGRAM, tmp_path_factory.mktemp("browser")) as opened:
+def browser():
+    with system_chromium() as opened:
         yield opened
 
 
@@ -56,7 +52,7 @@ Array.from(document.querySelectorAll("figure svg"), svg => {
   return [box.width, box.height, box.left, box.right];
 })
 """
-#: Text of pictures that ends outside of them, in the units of the picture.
+#: Text of figures that extends beyond them by more than two pixels.
 OUTSIDE = """
 Array.from(document.querySelectorAll("figure svg")).flatMap(svg => {
   const frame = svg.getBoundingClientRect(), edge = 2;
@@ -72,40 +68,36 @@ Array.from(document.querySelectorAll("figure svg")).flatMap(svg => {
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize(("width", "scheme"), [(375, "dark"), (1280, "light")])
 def test_page_is_whole_at_every_width(browser, pages, k, width, scheme):
-    browser.open(pages[k], width, scheme=scheme)
-    browser.value("document.querySelectorAll('details').forEach(one => one.open = true)")
-    # no errors, and no request but that of the page itself
-    assert not browser.happened("Runtime.exceptionThrown", "Runtime.consoleAPICalled")
-    assert not browser.happened("Log.entryAdded")
-    requests = browser.happened("Network.requestWillBeSent")
-    assert [one["request"]["url"] for one in requests] == [pages[k]]
-    # nothing wider than the window
-    assert browser.value("document.documentElement.scrollWidth") <= width
-    boxes = browser.value(BOXES)
-    assert len(boxes) == (7 if k == 2 else 5)
-    for wide, high, left, right in boxes:
-        assert wide > 200
-        assert high > 60
-        assert 0 <= left < right <= width
-    assert browser.value(OUTSIDE) == []
+    with Window(browser, pages[k], width, scheme) as window:
+        window.value("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert window.problems == []
+        assert window.requests == [pages[k]]  # nothing is loaded from elsewhere
+        assert window.value("document.documentElement.scrollWidth") <= width
+        boxes = window.value(BOXES)
+        assert len(boxes) == (7 if k == 2 else 5)
+        for wide, high, left, right in boxes:
+            assert wide > 200
+            assert high > 60
+            assert 0 <= left < right <= width
+        assert window.value(OUTSIDE) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_colour_is_seen_against_the_page(browser, pages, scheme):
-    """Text has a contrast of 4.5 at least, and lines and points of pictures 3 (WCAG 2.1)."""
-    browser.open(pages[2], 1280, scheme=scheme)
-    paper, ink, soft, caution = (
-        colour(browser, name) for name in ("paper", "ink", "soft", "caution")
-    )
-    assert min(contrast(paper, text) for text in (ink, soft, caution)) >= 4.5
-    drawn = ["negative", "positive", "bulk", "kept", *(f"component-{c}" for c in range(8))]
-    ratios = {name: contrast(paper, colour(browser, name)) for name in drawn}
-    assert min(ratios.values()) >= 3, ratios
+    """Text has a contrast of 4.5 at least, and lines and points of figures 3 (WCAG 2.1)."""
+    with Window(browser, pages[2], 1280, scheme) as window:
+        paper, ink, soft, caution = (
+            colour(window, name) for name in ("paper", "ink", "soft", "caution")
+        )
+        assert min(contrast(paper, text) for text in (ink, soft, caution)) >= 4.5
+        names = ["negative", "positive", "bulk", "kept", *(f"component-{c}" for c in range(8))]
+        ratios = {name: contrast(paper, colour(window, name)) for name in names}
+        assert min(ratios.values()) >= 3, ratios
 
 
-def colour(browser, name):
+def colour(window, name):
     style = "getComputedStyle(document.documentElement)"
-    return browser.value(f"{style}.getPropertyValue('--{name}').trim()")
+    return window.value(f"{style}.getPropertyValue('--{name}').trim()")
 
 
 def contrast(one, other):
@@ -119,10 +111,11 @@ def contrast(one, other):
 
 
 def test_print_fits_its_pages(browser, pages):
-    """On A4 nothing is cut: every picture is as high as a page at most, and in light colours."""
-    browser.open(pages[2], 680, scheme="dark")
-    browser.send("Emulation.setEmulatedMedia", media="print")
-    assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert max(high for _, high, _, _ in browser.value(BOXES)) < 900
-    rule = "getComputedStyle(document.querySelector('figure')).breakInside"
-    assert browser.value(rule) == "avoid"
+    """On A4 nothing is cut: every figure is at most as high as a page, and in light colours."""
+    with Window(browser, pages[2], 680, "dark") as window:
+        window.page.emulate_media(media="print")
+        background = window.value("getComputedStyle(document.body).backgroundColor")
+        assert background == "rgb(255, 255, 255)"
+        assert max(high for _, high, _, _ in window.value(BOXES)) < 900
+        rule = "getComputedStyle(document.querySelector('figure')).breakInside"
+        assert window.value(rule) == "avoid"

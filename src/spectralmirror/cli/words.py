@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
-from spectralmirror.report.text.cautions import CLOSE, ROWS_A_PARAMETER
+from spectralmirror.report.cautions import CLOSE, ROWS_A_PARAMETER
 
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable

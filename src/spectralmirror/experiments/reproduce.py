@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from spectralmirror import __version__
 from spectralmirror.experiments import EXPERIMENTS, run
 from spectralmirror.experiments.figures.pictures import PICTURES
 from spectralmirror.experiments.findings import FINDINGS
+from spectralmirror.plotting.svg import svg_text
 from spectralmirror.rows.files.atomic import written_whole
 
 __all__ = ["Reproduced", "reproduce", "scale_of", "write_picture", "write_table"]
@@ -104,24 +104,9 @@ def write_table(table: pl.DataFrame, stem: Path, settings: Iterable[str]) -> Ite
 
 def write_picture(figure: Any, stem: Path) -> Iterable[Path]:
     """Write a figure as SVG and as PNG, the same bytes for the same figure, and yield the paths."""
-    import matplotlib as mpl
-
-    for suffix in (".svg", ".png"):
-        with (
-            written_whole(stem.with_suffix(suffix)) as path,
-            mpl.rc_context({"svg.hashsalt": stem.name, "svg.fonttype": "none"}),
-        ):
-            figure.savefig(path, dpi=110, metadata={"Date": None} if suffix == ".svg" else None)
-            if suffix == ".svg":
-                path.write_text(_slim(path.read_text("utf-8")), "utf-8")
-        yield stem.with_suffix(suffix)
-
-
-def _slim(svg: str) -> str:
-    """Shorten an SVG: places to a tenth of a point, no names of groups, no indentation."""
-
-    def shorten(place: re.Match[str]) -> str:
-        return re.sub(r"(\.\d)\d+", r"\1", place.group())
-
-    svg = re.sub(r'\b(d|x|y)="[^"]*"', shorten, svg)
-    return re.sub(r"\s*\n\s*", " ", re.sub(r'<g id="[^"]*">', "<g>", svg)) + "\n"
+    with written_whole(stem.with_suffix(".svg")) as path:
+        path.write_text(svg_text(figure, stem.name), encoding="utf-8")
+    yield stem.with_suffix(".svg")
+    with written_whole(stem.with_suffix(".png")) as path:
+        figure.savefig(path, dpi=110)
+    yield stem.with_suffix(".png")

@@ -1,4 +1,4 @@
-"""Pictures."""
+"""Figures of fitted mirrors and mixtures."""
 
 from spectralmirror.plotting.mirror import plot_mirror, plot_spectrum
 from spectralmirror.plotting.mixture import plot_profiles, plot_responsibilities, plot_starts

@@ -1,6 +1,7 @@
-"""Pictures of a fitted mirror.
+"""Figures of a fitted mirror.
 
-Each is `draw(data(...))`: plain data of the fitted mirror, and a picture of these data alone.
+Each is drawn in two steps: `..._data` collects plain data from the mirror, and `draw_...` draws
+these data alone, so that the report can store the data.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ __all__ = [
 
 
 def plot_spectrum(mirror: SpectralMirror, ax: Any = None) -> Any:
-    """Draw the eigenvalues: the bulk as a histogram, and those that were kept.
+    """Draw a histogram of the eigenvalues: the bulk, and those that were kept.
 
     Parameters
     ----------
     mirror : SpectralMirror
         A fitted transformer.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
+        Where to draw; None creates a new figure.
 
     Returns
     -------
     matplotlib Axes
-        What was drawn on.
+        The axes with the figure.
     """
     return draw_spectrum(spectrum_data(mirror), axes_of(ax, 1)[0])
 
@@ -56,7 +57,7 @@ def spectrum_data(mirror: SpectralMirror) -> dict[str, Any]:
     """Return what `plot_spectrum` draws."""
     require_kind(mirror, SpectralMirror, "plot_spectrum")
     check_is_fitted(mirror)
-    what, centre = _spectrum_words(mirror)
+    what, centre = _axis_names(mirror)
     return {
         "eigenvalues": mirror.eigenvalues_.tolist(),
         "n_kept": mirror.n_outliers_,
@@ -73,7 +74,7 @@ def draw_spectrum(data: dict[str, Any], ax: Any) -> Any:
     kept, rest = eigenvalues[:n_kept], eigenvalues[n_kept:]
     low, high = eigenvalues.min(initial=bulk), eigenvalues.max(initial=bulk)
     edges = np.linspace(low, high, 41) if high > low else np.array([low - 0.5, low + 0.5])
-    far_apart = data["squares"] and high > 10 * low > 0  # as squares may be, all positive
+    far_apart = data["squares"] and high > 10 * low > 0  # squares, unlike moments, are positive
     if far_apart:
         edges = np.geomspace(low, high, 41)
     ax.hist(
@@ -97,10 +98,10 @@ def plot_mirror(
 ) -> Any:
     """Draw the labels in the estimated subspace, before and after mirroring.
 
-    The horizontal axis is the mirror direction, <r, x>, and the vertical one that direction of
-    the subspace which differs most from it; both in standard deviations. Mirroring flips the
+    The horizontal axis is the mirror direction, <r, x>, and the vertical axis is the direction of
+    the subspace that differs most from it, both in standard deviations. Mirroring flips the
     labels left of the mirror, which stands at the mean of <r, x>, or at 0 for the paper's method.
-    For one component there is no second direction, and the vertical axis is a random one.
+    With one component there is no second direction, and the vertical axis is a random one.
 
     Parameters
     ----------
@@ -111,14 +112,14 @@ def plot_mirror(
     y : array-like of shape (n_samples,)
         Their labels.
     axes : pair of matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
+        Where to draw; None creates a new figure.
     max_points : int, default=2000
-        At most so many of the rows are drawn, spread evenly.
+        Maximum number of rows, taken at even steps.
 
     Returns
     -------
     pair of matplotlib Axes
-        What was drawn on.
+        The axes with the figure.
     """
     data = mirror_data(mirror, X, y, max_points)
     return draw_mirror(data, axes_of(axes, 2))
@@ -134,7 +135,7 @@ def mirror_data(mirror: SpectralMirror, X: Any, y: Any, max_points: int) -> dict
     if not np.isin(y, mirror.classes_).all():
         raise ValueError(f"y must hold the labels that were fitted, {mirror.classes_.tolist()}.")
     r = mirror.mirror_direction_
-    # the paper's mirror stands where <r, x> = 0, which is not the middle of features with a mean
+    # the paper's mirror stands at <r, x> = 0, which is off centre if the features have a mean
     at = -float((X @ r).mean()) / float((X @ r).std()) if mirror.method == "paper" else 0.0
     return {
         "across": _standardised(X, r).tolist(),
@@ -157,8 +158,8 @@ def draw_mirror(data: dict[str, Any], axes: Any) -> Any:
     )
     for ax, (title, values, legend) in zip(axes, panels, strict=True):
         how: dict[str, Any] = {"s": 6, "alpha": 0.6, "linewidths": 0}
-        # In the order of the rows: where many have the same features, all of one label would
-        # hide those of the other.
+        # in the order of the rows: of rows with equal features, those of one label would otherwise
+        # hide those of the other
         shown = values != 0
         colours = [COLOURS[int(value)] for value in values[shown]]
         ax.scatter(across[shown], along[shown], color=colours, **how)
@@ -173,8 +174,8 @@ def draw_mirror(data: dict[str, Any], axes: Any) -> Any:
     return axes
 
 
-def _spectrum_words(mirror: SpectralMirror) -> tuple[str, str]:
-    """Return what the eigenvalues are of, and what their centre is."""
+def _axis_names(mirror: SpectralMirror) -> tuple[str, str]:
+    """Return the names of the eigenvalues and of their centre."""
     if mirror.method == "paper":
         dense = len(mirror.eigenvalues_) >= mirror.n_features_in_ - 1
         return "eigenvalue of Q", "median" if dense else "mean of Z"
@@ -184,7 +185,7 @@ def _spectrum_words(mirror: SpectralMirror) -> tuple[str, str]:
 
 
 def _second_direction(mirror: SpectralMirror) -> Vector:
-    """Return the direction of the subspace furthest from r-hat, or a random one where k = 1."""
+    """Return the direction of the subspace furthest from r-hat, or a random one if k = 1."""
     r = mirror.mirror_direction_ / np.linalg.norm(mirror.mirror_direction_)
     span: Matrix = mirror.components_
     if len(span) == 1:

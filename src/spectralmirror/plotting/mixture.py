@@ -1,6 +1,7 @@
-"""Pictures of a fitted mixture.
+"""Figures of a fitted mixture.
 
-Each is `draw(data(...))`: plain data of the fitted mixture, and a picture of these data alone.
+Each is drawn in two steps: `..._data` collects plain data from the mixture, and `draw_...` draws
+these data alone, so that the report can store the data.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = [
     "responsibilities_data",
 ]
 
-#: Shapes and colours of the kinds of starts.
+#: Markers and colours of the kinds of starts.
 KINDS = {
     "grown in the subspace": ("s", "#222222"),
     "grown": ("D", "#222222"),
@@ -41,7 +42,7 @@ def plot_profiles(
 ) -> Any:
     """Draw the profiles side by side, the features with the largest entries first.
 
-    Entries are per standard deviation of their feature, so that features of different units can
+    Entries are per standard deviation of their feature, so that features in different units can
     be compared. Bars are confidence intervals; hard labels have none.
 
     Parameters
@@ -49,16 +50,16 @@ def plot_profiles(
     mixture : LinearClassifierMixture
         A fitted mixture.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
+        Where to draw; None creates a new figure.
     max_features : int, default=20
-        At most so many features are drawn.
+        Maximum number of features.
     level : float, default=0.95
-        Of the confidence intervals.
+        Level of the confidence intervals.
 
     Returns
     -------
     matplotlib Axes
-        What was drawn on.
+        The axes with the figure.
     """
     data = profiles_data(mixture, max_features, level)
     longest, n = max(map(len, data["features"])), len(data["features"])
@@ -76,7 +77,7 @@ def profiles_data(
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
     scale, k, hard = mixture.feature_scale_, mixture.n_components_, mixture.response == "hard"
     profiles, errors = mixture.coef_ * scale, mixture.coef_standard_error_ * scale
-    if hard:  # only directions mean something, whatever the units
+    if hard:  # hard labels determine only the direction of a profile
         profiles = profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
     chosen = np.argsort(-np.abs(profiles).max(axis=0), kind="stable")[:max_features]
     names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(len(scale))])
@@ -118,12 +119,12 @@ def draw_profiles(data: dict[str, Any], ax: Any) -> Any:
 
 
 def plot_responsibilities(
-    mixture: LinearClassifierMixture, X: Any, y: Any, groups: Any = None, ax: Any = None
+    mixture: LinearClassifierMixture, X: Any, y: Any, *, groups: Any = None, ax: Any = None
 ) -> Any:
-    """Draw how sure it is which classifier made the labels.
+    """Draw how certain it is which classifier made the labels.
 
-    A histogram of the probability of the most likely classifier, over rows, or over groups. Its
-    mean is the share of assignments that should be right.
+    The figure is a histogram of the probability of the most likely classifier, over rows or over
+    groups. Its mean is the expected share of correct assignments.
 
     Parameters
     ----------
@@ -136,23 +137,23 @@ def plot_responsibilities(
     groups : array-like of shape (n_samples,), default=None
         Rows that share their classifier.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
+        Where to draw; None creates a new figure.
 
     Returns
     -------
     matplotlib Axes
-        What was drawn on.
+        The axes with the figure.
     """
-    data = responsibilities_data(mixture, X, y, groups)
+    data = responsibilities_data(mixture, X, y, groups=groups)
     return draw_responsibilities(data, axes_of(ax, 1)[0])
 
 
 def responsibilities_data(
-    mixture: LinearClassifierMixture, X: Any, y: Any, groups: Any = None
+    mixture: LinearClassifierMixture, X: Any, y: Any, *, groups: Any = None
 ) -> dict[str, Any]:
     """Return what `plot_responsibilities` draws."""
     require_kind(mixture, LinearClassifierMixture, "plot_responsibilities")
-    r = mixture.component_proba(X, y, groups)
+    r = mixture.component_proba(X, y, groups=groups)
     if groups is not None:
         r = r[np.unique(np.asarray(groups), return_index=True)[1]]
     k = mixture.n_components_
@@ -196,12 +197,12 @@ def plot_starts(mixture: LinearClassifierMixture, ax: Any = None) -> Any:
     mixture : LinearClassifierMixture
         A fitted mixture.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
+        Where to draw; None creates a new figure.
 
     Returns
     -------
     matplotlib Axes
-        What was drawn on.
+        The axes with the figure.
     """
     require_kind(mixture, LinearClassifierMixture, "plot_starts")
     check_is_fitted(mixture, "coef_")

@@ -1,4 +1,4 @@
-"""Colours and axes that all pictures share."""
+"""Colours and axes that all figures share."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = [
     "require_kind",
 ]
 
-#: Two colours for the labels, that people with any kind of colour vision tell apart.
+#: Colours of the labels, which people with any kind of colour vision can tell apart.
 COLOURS = {-1: "#d95f02", 1: "#1f78b4"}
 BULK = "#8c8c8c"
 OUTLIER = "#7b3294"
 MIRROR = "#222222"
-#: Colours of components, none of which stands for a label.
+#: Colours of the components, none of which is that of a label.
 COMPONENTS = (
     "#1b9e77",
     "#e7298a",
@@ -37,13 +37,13 @@ COMPONENTS = (
 
 
 def require_kind(fitted: Any, kind: type, what: str) -> None:
-    """Raise where a picture is asked for of something else."""
+    """Raise a TypeError if a figure is requested of another kind of object."""
     if not isinstance(fitted, kind):
         raise TypeError(f"{what} draws a {kind.__name__}, got {type(fitted).__name__}.")
 
 
 def legend_below(ax: Any, ncols: int = 3, below: float = 0.14, markerscale: float = 1) -> None:
-    """Put the legend under the axes, where it covers nothing."""
+    """Put the legend below the axes, where it covers nothing."""
     legend = ax.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, -below),
@@ -54,11 +54,11 @@ def legend_below(ax: Any, ncols: int = 3, below: float = 0.14, markerscale: floa
         handletextpad=0.4,
     )
     for text in legend.get_texts():
-        text.set_parse_math(False)  # labels of users may hold dollar signs
+        text.set_parse_math(False)  # users' labels may contain dollar signs
 
 
 def axes_of(axes: Any, n: int, size: tuple[float, float] = (5, 4.5)) -> list[Any]:
-    """Return n axes to draw on, new ones where none are given."""
+    """Return n axes to draw on, new ones if none are given."""
     if axes is None:
         import matplotlib.pyplot as plt
 
@@ -69,7 +69,7 @@ def axes_of(axes: Any, n: int, size: tuple[float, float] = (5, 4.5)) -> list[Any
 
 
 def log_axis(axis: Any) -> None:
-    """Make an axis logarithmic, numbered at 1, 2 and 5 or 1 and 3 where it is short."""
+    """Make an axis logarithmic, with ticks at 1, 2, 5 or at 1, 3 if it is short."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})

@@ -1,4 +1,4 @@
-"""A page that says in plain language what a mixture found, and how far to trust it."""
+"""An HTML report that says in plain language what a mixture found, and how far to trust it."""
 
 from spectralmirror.report.collector import collect
 from spectralmirror.report.renderer import render

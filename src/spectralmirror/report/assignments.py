@@ -1,23 +1,21 @@
-"""How sure it is who made the labels."""
+"""How certain it is which classifier made the labels."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from spectralmirror.plotting.mixture import responsibilities_data
-from spectralmirror.report.inputs import Given
+from spectralmirror.report.inputs import Inputs
 
 __all__ = ["assignments"]
 
 
-def assignments(given: Given) -> dict[str, Any]:
-    """Return histograms over rows, each judged alone, and over groups, each judged together."""
-    mixture = given.mixture
-    grouped = given.groups is not None
+def assignments(inputs: Inputs) -> dict[str, Any]:
+    """Return histograms over rows, each judged alone, and over groups, each judged as a whole."""
+    mixture, X, y, groups = inputs.mixture, inputs.X, inputs.y, inputs.groups
+    by_group = None if groups is None else responsibilities_data(mixture, X, y, groups=groups)
     return {
         "largest": mixture.weights_[0],
-        "rows": responsibilities_data(mixture, given.X, given.y),
-        "groups": responsibilities_data(mixture, given.X, given.y, given.groups)
-        if grouped
-        else None,
+        "rows": responsibilities_data(mixture, X, y),
+        "groups": by_group,
     }

@@ -1,4 +1,4 @@
-"""What each classifier makes of a feature, alone and against the others."""
+"""The effect of each feature on the labels of a classifier, alone and against the others."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.mixture.summary import WEIGHT, letters, quantile, table
-from spectralmirror.report.inputs import Given
+from spectralmirror.report.inputs import Inputs
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["classifiers", "contrast_weights", "contrasts"]
 
-#: How many features are put into words, alone and against the others.
-MOST_FEATURES, MOST_CONTRASTS = 5, 3
+#: How many features are described, alone and against the other classifiers.
+MAX_FEATURES, MAX_CONTRASTS = 5, 3
+#: Level of the confidence intervals.
 LEVEL = 0.95
 
 
-def classifiers(given: Given, binary: list[bool]) -> list[dict[str, Any]]:
+def classifiers(inputs: Inputs, binary: list[bool]) -> list[dict[str, Any]]:
     """Return the weight and the strongest features of every classifier."""
-    mixture, k = given.mixture, given.mixture.n_components_
+    mixture, k = inputs.mixture, inputs.mixture.n_components_
     weights = [line for line in table(mixture, LEVEL) if line.term == WEIGHT]
-    per_sd = _per_sd(given)
-    errors = mixture.coef_standard_error_ * given.scale
-    ours = []
+    per_sd = _per_sd(inputs)
+    errors = mixture.coef_standard_error_ * inputs.scale
+    found = []
     for c, name in enumerate(letters(k)):
-        strongest = np.argsort(-np.abs(per_sd[c]), kind="stable")[:MOST_FEATURES]
-        says = mixture.predict_proba(given.X, np.eye(k)[c])[:, 1]
-        ours.append(
+        strongest = np.argsort(-np.abs(per_sd[c]), kind="stable")[:MAX_FEATURES]
+        says = mixture.predict_proba(inputs.X, np.eye(k)[c])[:, 1]
+        found.append(
             {
                 "name": name,
                 "number": c,
@@ -35,12 +36,12 @@ def classifiers(given: Given, binary: list[bool]) -> list[dict[str, Any]]:
                 "weight_interval": [weights[c].lower, weights[c].upper] if k > 1 else None,
                 "says_positive": says.mean(),
                 "strongest": [
-                    _effect(given, j, binary[j], per_sd[c, j], errors[c, j]) for j in strongest
+                    _effect(inputs, j, binary[j], per_sd[c, j], errors[c, j]) for j in strongest
                 ],
-                "contrasts": _contrasts_of(given, c, binary) if k > 1 else [],
+                "contrasts": _contrasts_of(inputs, c, binary) if k > 1 else [],
             }
         )
-    return ours
+    return found
 
 
 def contrast_weights(weights: Vector, c: int) -> Vector:
@@ -51,10 +52,10 @@ def contrast_weights(weights: Vector, c: int) -> Vector:
 
 
 def contrasts(mixture: Any, c: int) -> tuple[Vector, Vector]:
-    """Return how far each entry of profile c lies from the mean of the others, and its error.
+    """Return profile c less the weighted mean of the others, and the standard errors.
 
-    The contrast a'u has the variance a' C a, C being the covariance of (u_1, ..., u_k) as it was
-    estimated, and the weights in a count as known. The error is NaN where C is not known.
+    The contrast a'u has the variance a' C a, where C is the estimated covariance of
+    (u_1, ..., u_k), and the weights in a are treated as known. Errors are NaN if C is not known.
     """
     k, d = mixture.coef_.shape
     a = contrast_weights(mixture.weights_, c)
@@ -66,39 +67,39 @@ def contrasts(mixture: Any, c: int) -> tuple[Vector, Vector]:
     return difference, np.sqrt(np.maximum(variance, 0))
 
 
-def _contrasts_of(given: Given, c: int, binary: list[bool]) -> list[dict[str, Any]]:
-    per_sd = _per_sd(given)
-    others = per_sd[c] - contrast_weights(given.mixture.weights_, c) @ per_sd
-    errors = contrasts(given.mixture, c)[1] * given.scale
-    chosen = np.argsort(-np.abs(per_sd[c] - others), kind="stable")[:MOST_CONTRASTS]
+def _contrasts_of(inputs: Inputs, c: int, binary: list[bool]) -> list[dict[str, Any]]:
+    per_sd = _per_sd(inputs)
+    others = per_sd[c] - contrast_weights(inputs.mixture.weights_, c) @ per_sd
+    errors = contrasts(inputs.mixture, c)[1] * inputs.scale
+    chosen = np.argsort(-np.abs(per_sd[c] - others), kind="stable")[:MAX_CONTRASTS]
     found = []
     for j in chosen:
-        effect = _effect(given, j, binary[j], per_sd[c, j] - others[j], errors[j])
-        in_steps = effect["step"] / given.scale[j]
+        effect = _effect(inputs, j, binary[j], per_sd[c, j] - others[j], errors[j])
+        in_steps = effect["step"] / inputs.scale[j]
         found.append({**effect, "own": per_sd[c, j] * in_steps, "others": others[j] * in_steps})
     return found
 
 
-def _per_sd(given: Given) -> Matrix:
-    """Return profiles per standard deviation of the features; of hard labels, of unit length."""
-    profiles = np.asarray(given.mixture.coef_ * given.scale)
-    if given.mixture.response == "hard":
+def _per_sd(inputs: Inputs) -> Matrix:
+    """Return profiles per standard deviation of the features; unit vectors for hard labels."""
+    profiles = np.asarray(inputs.mixture.coef_ * inputs.scale)
+    if inputs.mixture.response == "hard":
         profiles = profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
     return profiles
 
 
-def _effect(given: Given, j: int, binary: bool, per_sd: float, error: float) -> dict[str, Any]:
-    """Return an entry and its interval for a step of the feature: an SD, or from 0 to 1."""
-    level = binary and given.mixture.response != "hard"
-    step = 1.0 if level else given.scale[j]
-    value, per_step = per_sd * step / given.scale[j], error * step / given.scale[j]
-    half = quantile(given.mixture, LEVEL) * per_step
-    name = given.names[j]
+def _effect(inputs: Inputs, j: int, binary: bool, per_sd: float, error: float) -> dict[str, Any]:
+    """Return the effect of a step of a feature, which is one SD, or from 0 to 1 if it is binary."""
+    level = binary and inputs.mixture.response != "hard"
+    step = 1.0 if level else inputs.scale[j]
+    value, per_step = per_sd * step / inputs.scale[j], error * step / inputs.scale[j]
+    half = quantile(inputs.mixture, LEVEL) * per_step
+    name = inputs.names[j]
     return {
         "feature": name,
         "level": level,
         "step": step,
-        "reference": dict(given.about.get("references") or {}).get(name),
+        "reference": dict(inputs.about.get("references") or {}).get(name),
         "value": value,
         "interval": [value - half, value + half] if np.isfinite(half) else None,
     }

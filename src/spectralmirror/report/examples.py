@@ -1,4 +1,4 @@
-"""Rows that only one of the classifiers would label so."""
+"""Rows that one classifier labels differently from all others."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectralmirror.report.effects import contrast_weights
-from spectralmirror.report.inputs import Given
-from spectralmirror.report.plain import value_text
+from spectralmirror.report.inputs import Inputs
+from spectralmirror.report.text.formatting import value_text
 from spectralmirror.rows.types import Matrix
 
 __all__ = ["examples", "only_one_says_so"]
 
-#: Rows and columns that are shown of each classifier.
-MOST_EXAMPLES, MOST_COLUMNS = 3, 6
-#: So many of the clearest rows are looked through for some that look different from each other.
-LOOKED_THROUGH = 200
+#: Rows and columns that are shown for each classifier.
+MAX_EXAMPLES, MAX_COLUMNS = 3, 6
+#: Number of the clearest rows that are searched for examples that differ from each other.
+MAX_CANDIDATES = 200
 
 
-def examples(given: Given) -> list[dict[str, Any]]:
-    """Return, for every classifier, the columns that tell most and rows that it alone labels so."""
-    mixture, k = given.mixture, given.mixture.n_components_
+def examples(inputs: Inputs) -> list[dict[str, Any]]:
+    """Return rows that only one classifier labels so, for each, and the columns that matter."""
+    mixture, k = inputs.mixture, inputs.mixture.n_components_
     if k == 1:
         return [{"columns": [], "rows": []}]
-    says = np.column_stack([mixture.predict_proba(given.X, one)[:, 1] for one in np.eye(k)])
+    says = np.column_stack([mixture.predict_proba(inputs.X, one)[:, 1] for one in np.eye(k)])
     found = []
     for c in range(k):
         clearest = only_one_says_so(says, c)
-        if k == 2:  # which disagree about the same rows: each has those it calls positive
+        if k == 2:  # both disagree about the same rows: each shows those that it labels positive
             clearest = clearest[says[clearest, c] > 0.5]
-        clearest = clearest[:LOOKED_THROUGH]
-        columns = _telling_columns(given, c, clearest[:MOST_EXAMPLES])
+        clearest = clearest[:MAX_CANDIDATES]
+        columns = _distinctive_columns(inputs, c, clearest[:MAX_EXAMPLES])
         found.append(
             {
                 "columns": [name for name, _ in columns],
                 "rows": [
-                    _row(given, i, c, says[i], columns) for i in _different(clearest, columns)
+                    _row(inputs, i, c, says[i], columns) for i in _different(clearest, columns)
                 ],
             }
         )
@@ -45,10 +45,10 @@ def examples(given: Given) -> list[dict[str, Any]]:
 
 
 def only_one_says_so(says: Matrix, c: int) -> NDArray[np.intp]:
-    """Return the rows where classifier c alone names its label, the clearest first.
+    """Return the rows to which classifier c alone gives its label, the clearest first.
 
-    `says` holds the probability of label +1 by every classifier. A row is as clear as the least
-    certain of the classifiers is about it.
+    `says` holds the probability of label +1 by every classifier. The clarity of a row is the
+    certainty of the classifier that is least certain about it.
     """
     labels = says > 0.5
     alone = (labels != labels[:, [c]]).sum(axis=1) == says.shape[1] - 1
@@ -57,53 +57,55 @@ def only_one_says_so(says: Matrix, c: int) -> NDArray[np.intp]:
     return np.asarray(candidates[np.argsort(-certainty[candidates], kind="stable")])
 
 
-def _telling_columns(given: Given, c: int, chosen: NDArray[np.intp]) -> list[tuple[str, Any]]:
-    """Return names and values of the columns in which these rows make the classifiers differ."""
-    mixture = given.mixture
+def _distinctive_columns(inputs: Inputs, c: int, chosen: NDArray[np.intp]) -> list[tuple[str, Any]]:
+    """Return names and values of the columns that set classifier c apart in these rows."""
+    mixture = inputs.mixture
     profiles = mixture.coef_ * mixture.sharpness_[:, None]
-    away = (given.X[chosen] - mixture.feature_mean_) * (
+    away = (inputs.X[chosen] - mixture.feature_mean_) * (
         contrast_weights(mixture.weights_, c) @ profiles
     )
     order = np.argsort(-np.abs(away).sum(axis=0), kind="stable")
     columns: dict[str, Any] = {}
     for j in order:
-        name, values = _raw(given, j)
+        name, values = _user_column(inputs, j)
         columns.setdefault(name, values)
-        if len(columns) == MOST_COLUMNS:
+        if len(columns) == MAX_COLUMNS:
             break
     return list(columns.items())
 
 
-def _raw(given: Given, j: int) -> tuple[str, Any]:
-    """Return the user's column behind a feature: of its name, or of that before the "="."""
-    name = given.names[j]
+def _user_column(inputs: Inputs, j: int) -> tuple[str, Any]:
+    """Return the user's column behind a feature, such as "colour" behind "colour=red"."""
+    name = inputs.names[j]
     for candidate in (name, name.rpartition("=")[0], name.partition("=")[0]):
-        if given.table is not None and candidate in given.table.columns:
-            return candidate, given.table[candidate]
-    return name, given.X[:, j]
+        if inputs.table is not None and candidate in inputs.table.columns:
+            return candidate, inputs.table[candidate]
+    return name, inputs.X[:, j]
 
 
 def _different(clearest: NDArray[np.intp], columns: list[tuple[str, Any]]) -> list[int]:
-    """Return the first few rows whose shown values differ."""
+    """Return the first few rows whose displayed values differ."""
     seen: dict[tuple[Any, ...], int] = {}
     for i in clearest.tolist():
         seen.setdefault(tuple(values[i] for _, values in columns), i)
-        if len(seen) == MOST_EXAMPLES:
+        if len(seen) == MAX_EXAMPLES:
             break
     return list(seen.values())
 
 
-def _row(given: Given, i: int, c: int, says: Any, columns: list[tuple[str, Any]]) -> dict[str, Any]:
+def _row(
+    inputs: Inputs, i: int, c: int, says: Any, columns: list[tuple[str, Any]]
+) -> dict[str, Any]:
     return {
         "row": i,
-        "values": [_shown(values[i]) for _, values in columns],
+        "values": [_cell(values[i]) for _, values in columns],
         "own": says[c],
         "others": [p for other, p in enumerate(says) if other != c],
-        "label": given.label_text(given.y[i]),
+        "label": inputs.label_text(inputs.y[i]),
     }
 
 
-def _shown(value: Any) -> str:
-    """Return a value of a row; truth values as the levels of features are called."""
+def _cell(value: Any) -> str:
+    """Return a value as text; booleans in lower case, as in the names of their features."""
     text = value_text(value)
     return text.lower() if isinstance(value, bool | np.bool_) else text

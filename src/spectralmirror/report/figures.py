@@ -1,12 +1,10 @@
-"""The pictures of the page, as SVG that takes its colours from the page."""
+"""The figures of the page, as SVG that takes its colours from the page."""
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable
 from functools import partial
-from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -15,15 +13,16 @@ from spectralmirror.mixture.summary import letters
 from spectralmirror.plotting.mirror import draw_mirror, draw_spectrum
 from spectralmirror.plotting.mixture import draw_profiles, draw_responsibilities
 from spectralmirror.plotting.style import BULK, COLOURS, COMPONENTS, MIRROR, OUTLIER
-from spectralmirror.report.text.words import percent, shortened
+from spectralmirror.plotting.svg import inline_svg
+from spectralmirror.report.text.formatting import percent, shortened
 
-__all__ = ["pictures"]
+__all__ = ["draw_figures"]
 
-#: Inches: on a phone text is then about as large as that around it.
+#: Inches, so that on a phone the text is about as large as that around the figure.
 WIDTH, HEIGHT = 4.4, 3.7
-#: Longer names are shortened in pictures.
+#: Longer names are shortened in figures.
 LONGEST_NAME, LONGEST_LABEL = 22, 14
-#: Colours in which pictures are drawn, and the variables of the page that take their place.
+#: Colours in which figures are drawn, and the variables of the page that replace them.
 VARIABLES = {
     MIRROR: "currentColor",
     BULK: "var(--bulk)",
@@ -36,7 +35,6 @@ STYLE: dict[Any, Any] = {
     "font.size": 10,
     "axes.titlesize": 11,
     "legend.fontsize": 9.5,
-    "svg.fonttype": "none",
     "text.parse_math": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -48,51 +46,38 @@ STYLE: dict[Any, Any] = {
 }  # fmt: skip
 
 
-def pictures(data: dict[str, Any]) -> dict[str, str]:
-    """Return every picture by its name."""
-    drawn = {"profiles": _picture("profiles", *_profiles(data))}
-    spectrum, held_out = data["spectrum"], data["held_out"]
+def draw_figures(data: dict[str, Any]) -> dict[str, str]:
+    """Return every figure by its name."""
+    figures = {"profiles": _figure("profiles", *_profiles(data))}
+    spectrum, held_out, mixed = data["spectrum"], data["held_out"], data["model"]["k"] > 1
+    draw: dict[str, Callable[[Any], Any]] = {}
     if not spectrum["reason"]:
-        drawn["spectrum"] = _picture("spectrum", partial(draw_spectrum, spectrum["eigenvalues"]))
         points = spectrum["points"]
         points = {**points, "classes": [shortened(c, LONGEST_LABEL) for c in points["classes"]]}
-        drawn["labels"] = _picture("labels", partial(_labels, points))
-        drawn["mirrored"] = _picture("mirrored", partial(_mirrored, points))
+        draw["spectrum"] = partial(draw_spectrum, spectrum["eigenvalues"])
+        draw["labels"] = partial(_mirror_panel, points, 0)
+        draw["mirrored"] = partial(_mirror_panel, points, 1)
     if not held_out["reason"]:
-        curves = held_out["calibration"]
-        drawn["calibration"] = _picture(
-            "calibration", partial(_calibration, curves, data["model"]["k"] > 1)
-        )
+        draw["calibration"] = partial(_calibration, held_out["calibration"], mixed)
     for what in ("rows", "groups"):
-        histogram, name = data["assignments"][what], f"assigned-{what}"
-        if histogram is not None and data["model"]["k"] > 1:
-            drawn[name] = _picture(name, partial(_assignments, histogram))
-    return drawn
+        histogram = data["assignments"][what]
+        if histogram is not None and mixed:
+            draw[f"assigned-{what}"] = partial(_assignments, histogram)
+    return figures | {name: _figure(name, drawing) for name, drawing in draw.items()}
 
 
-def _labels(points: dict[str, Any], ax: Any) -> None:
-    """Draw the left panel of the mirror: side by side both would be small."""
+def _mirror_panel(points: dict[str, Any], panel: int, ax: Any) -> None:
+    """Draw one of the two panels of the mirror, which would be small side by side."""
     from matplotlib.figure import Figure
 
-    draw_mirror(points, (ax, Figure().subplots()))
-    _name_axes(points, ax)
-
-
-def _mirrored(points: dict[str, Any], ax: Any) -> None:
-    """Draw its right panel."""
-    from matplotlib.figure import Figure
-
-    draw_mirror(points, (Figure().subplots(), ax))
-    _name_axes(points, ax)
-
-
-def _name_axes(points: dict[str, Any], ax: Any) -> None:
+    unseen = Figure().subplots()
+    draw_mirror(points, (ax, unseen) if panel == 0 else (unseen, ax))
     where = "in the plane" if points["in_subspace"] else "at random"
     ax.set(xlabel="along r (SD)", ylabel=f"across r, {where} (SD)")
 
 
 def _profiles(data: dict[str, Any]) -> tuple[Callable[[Any], Any], float]:
-    """Return how to draw the profiles, and the height they need."""
+    """Return how to draw the profiles, and the height that they need."""
     profiles, found = data["profiles"], data["classifiers"]
     shown = {
         **profiles,
@@ -113,7 +98,7 @@ def _profiles(data: dict[str, Any]) -> tuple[Callable[[Any], Any], float]:
 
 
 def _legend_outside(ax: Any) -> None:
-    """Put the legend under the whole picture, which makes room for it whatever its height."""
+    """Put the legend below the axes; the layout makes room for it whatever its height."""
     ax.figure.legend(loc="outside lower center", ncols=3, frameon=False, columnspacing=1.2)
 
 
@@ -131,7 +116,7 @@ def _assignments(histogram: dict[str, Any], ax: Any) -> None:
 
 
 def _calibration(curves: dict[str, Any], mixed: bool, ax: Any) -> None:
-    """Draw shares of labels that were seen against those predicted, in tenths of the rows."""
+    """Draw the observed shares of labels against those predicted."""
     styles = {
         "mixture": ("o-", MIRROR, "mixture" if mixed else "this classifier"),
         "single": ("s--", "none", "single classifier" if mixed else "logistic regression"),
@@ -155,49 +140,19 @@ def _calibration(curves: dict[str, Any], mixed: bool, ax: Any) -> None:
             label=label,
         )
     ax.plot([0, 1], [0, 1], color=MIRROR, linewidth=0.8, alpha=0.5, label="perfect")
-    ax.set(xlabel="predicted probability of +1", ylabel="share of +1 seen")
+    ax.set(xlabel="predicted probability of +1", ylabel="observed share of +1")
     _legend_outside(ax)
 
 
-def _picture(name: str, draw: Callable[[Any], Any], height: float = HEIGHT) -> str:
-    """Return a drawing as SVG without a size of its own, whose ids start with a name."""
+def _figure(name: str, draw: Callable[[Any], Any], height: float = HEIGHT) -> str:
+    """Return a drawing as SVG without a size of its own, whose ids start with its name."""
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()  # whatever the user's own style is
-        matplotlib.rcParams.update({**STYLE, "svg.hashsalt": name})
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the browser's fonts do
+        matplotlib.rcParams.update(STYLE)
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the browser has them
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         draw(figure.subplots())
-        file = StringIO()
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(file, format="svg", transparent=True, metadata=nothing)
-    return _inlined(file.getvalue(), name)
-
-
-def _inlined(svg: str, name: str) -> str:
-    """Return SVG for use inside of a page: its tags in short, its text untouched."""
-    svg = re.sub(
-        r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>",
-        "",
-        svg[svg.index("<svg") :],
-        flags=re.S,
-    )
-
-    def shortened_tag(match: re.Match[str]) -> str:
-        tag = match[0]
-        if tag.startswith("<svg"):
-            box = re.search(r'viewBox="[^"]*"', tag)
-            return f"<svg {box[0] if box else ''}>"
-        tag = re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", tag).replace(
-            "xlink:href", "href"
-        )
-        tag = re.sub(r"(\d\.\d\d)\d+", r"\1", tag)
-        tag = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", tag)
-        tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
-        for colour, variable in VARIABLES.items():
-            tag = tag.replace(colour, variable)
-        return tag
-
-    return re.sub(r"<[^>]+>", shortened_tag, svg).strip()
+        return inline_svg(figure, name, VARIABLES)

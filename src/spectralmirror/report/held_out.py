@@ -1,4 +1,4 @@
-"""How well labels that were held out are predicted, by the mixture and by a single classifier."""
+"""Cross-validated predictions of the mixture and of a single classifier."""
 
 from __future__ import annotations
 
@@ -10,34 +10,56 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spectralmirror.report.inputs import Given
+from spectralmirror.report.inputs import Inputs
 from spectralmirror.report.metrics import calibration, comparison
 from spectralmirror.rows.types import Vector
 
-__all__ = ["FOLDS", "MOST_ROWS", "folds", "held_out", "sample"]
+__all__ = ["FOLDS", "MAX_ROWS", "held_out", "sample"]
 
 FOLDS = 5
-#: Refits use at most so many rows, in whole groups: they take seconds then, and a difference of
-#: log-loss that matters shows.
-MOST_ROWS = 20_000
-SINGLE = "logistic regression"
-#: Stands in for no penalty at all, which separable labels would need.
-LEAST_PENALTY = 1e-8
+#: Refits use at most this many rows, in whole groups: they then take seconds, and are enough to
+#: show a difference of log-loss that matters.
+MAX_ROWS = 20_000
+#: Stands in for no penalty, under which separable labels would have no finite estimate.
+MIN_PENALTY = 1e-8
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The rows that are cross-validated.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Their features.
+    positive : ndarray of bool
+        Whether their label stands for +1.
+    clusters : ndarray of int
+        Their groups, numbered from 0; every row is its own if there are none.
+    grouped : bool
+        Whether there are groups.
+    """
+
+    X: Any
+    positive: NDArray[np.bool_]
+    clusters: NDArray[np.intp]
+    grouped: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Predictions:
-    """Probabilities of label +1 for rows that were held out, NaN where there are none.
+    """Probabilities of label +1 for held-out rows, NaN where there are none.
 
     Attributes
     ----------
     mixture, single, constant : ndarray
-        By the mixture, by a single logistic regression, and by the share of the labels fitted.
+        By the mixture, by a single regression, and by the share of the labels fitted.
     with_history : ndarray
-        By the mixture, given the known half of the row's group.
+        By the mixture, given the labels of the known half of the row's group.
     """
 
     mixture: Vector
@@ -46,33 +68,31 @@ class Predictions:
     with_history: Vector
 
     @classmethod
-    def none(cls, n: int) -> Predictions:
-        """Nothing predicted yet."""
+    def empty(cls, n: int) -> Predictions:
+        """Return predictions of n rows, all still missing."""
         return cls(*(np.full(n, np.nan) for _ in range(4)))
 
 
-def held_out(given: Given) -> dict[str, Any]:
-    """Compare by cross-validation in whole groups; return figures, or why there are none."""
-    rng = np.random.default_rng(given.seed)
-    chosen = sample(given.clusters, rng)
-    clusters = np.unique(given.clusters[chosen], return_inverse=True)[1]
-    n_clusters = int(clusters.max()) + 1
+def held_out(inputs: Inputs) -> dict[str, Any]:
+    """Compare by cross-validation over whole groups; return figures, or why there are none."""
+    rng = np.random.default_rng(inputs.seed)
+    chosen = sample(inputs.clusters, rng)
+    clusters = np.unique(inputs.clusters[chosen], return_inverse=True)[1]
+    n_clusters, grouped = int(clusters.max()) + 1, inputs.groups is not None
     if n_clusters < FOLDS:
-        what = "rows" if given.groups is None else "groups"
-        return {"reason": f"There are fewer than {FOLDS} {what}."}
-    fold = folds(clusters, rng)
-    X, positive = given.X[chosen], given.positive[chosen]
-    predictions, failures = Predictions.none(len(chosen)), {}
-    for number in range(FOLDS):
+        return {"reason": f"There are fewer than {FOLDS} {'groups' if grouped else 'rows'}."}
+    rows = Sample(inputs.X[chosen], inputs.positive[chosen], clusters, grouped)
+    predictions, failures = Predictions.empty(len(chosen)), {}
+    folds = GroupKFold(FOLDS, shuffle=True, random_state=inputs.seed)
+    for number, (fitted, held) in enumerate(folds.split(rows.X, groups=clusters), start=1):
         try:
-            _predict_fold(given, X, positive, clusters, fold == number, predictions, rng)
+            _predict_fold(inputs, rows, fitted, held, predictions, rng)
         except (ValueError, np.linalg.LinAlgError) as error:
-            failures[number + 1] = str(error)
+            failures[number] = str(error)
     known = np.isfinite(predictions.mixture)
     if not known.any():
         return {"reason": " ".join(dict.fromkeys(failures.values()))}
-    later = np.isfinite(predictions.with_history)
-    fresh = _compare(predictions.mixture, predictions, positive, clusters, known)
+    probit = inputs.mixture.response == "probit"
     return {
         "reason": None,
         "failures": [
@@ -80,122 +100,117 @@ def held_out(given: Given) -> dict[str, Any]:
             for number, why in failures.items()
         ],
         "n_folds": FOLDS,
-        "single": "probit regression" if given.mixture.response == "probit" else SINGLE,
+        "single": "probit regression" if probit else "logistic regression",
         "n_rows": int(known.sum()),
-        "n_groups": None if given.groups is None else n_clusters,
-        "fresh": fresh,
-        "history": _compare(predictions.with_history, predictions, positive, clusters, later),
+        "n_groups": n_clusters if grouped else None,
+        "fresh": _compare(predictions.mixture, predictions, rows),
+        "history": _compare(predictions.with_history, predictions, rows),
         "calibration": {
-            "mixture": calibration(predictions.mixture[known], positive[known], clusters[known]),
-            "single": calibration(predictions.single[known], positive[known], clusters[known]),
+            name: calibration(p[known], rows.positive[known], clusters[known])
+            for name, p in (("mixture", predictions.mixture), ("single", predictions.single))
         },
     }
 
 
 def sample(clusters: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the rows of groups in random order, as many whole ones as `MOST_ROWS` holds."""
-    if len(clusters) <= MOST_ROWS:
+    """Return the rows of as many whole groups, in random order, as `MAX_ROWS` holds.
+
+    scikit-learn's `GroupShuffleSplit` takes a number of groups, not of rows. Groups that are too
+    large for `FOLDS` of them to be taken whole contribute equally many random rows each.
+    """
+    if len(clusters) <= MAX_ROWS:
         return np.arange(len(clusters))
     sizes = np.bincount(clusters)
     order = rng.permutation(len(sizes))
-    n_taken = int(np.searchsorted(np.cumsum(sizes[order]), MOST_ROWS, side="right"))
+    n_taken = int(np.searchsorted(np.cumsum(sizes[order]), MAX_ROWS, side="right"))
     taken = np.zeros(len(sizes), dtype=bool)
     taken[order[: max(n_taken, FOLDS)]] = True
     rows = np.flatnonzero(taken[clusters])
-    if len(rows) <= MOST_ROWS:
+    if len(rows) <= MAX_ROWS:
         return rows
-    # a few giant groups: so many rows of each
+    by_group, place, _ = _shuffled_within_groups(rows, clusters, rng)
+    n_groups = len(np.unique(clusters[rows]))
+    return np.sort(by_group[place < MAX_ROWS // n_groups])
+
+
+def _shuffled_within_groups(
+    rows: NDArray[np.intp], clusters: NDArray[Any], rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows ordered by group, at random within; their place in it, and its size."""
     shuffled = rng.permutation(rows)
     by_group = shuffled[np.argsort(clusters[shuffled], kind="stable")]
-    starts = np.unique(clusters[by_group], return_index=True)[1]
-    place = np.arange(len(by_group)) - np.repeat(starts, np.diff([*starts, len(by_group)]))
-    return np.sort(by_group[place < MOST_ROWS // len(starts)])
-
-
-def folds(clusters: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the fold of every row: groups are dealt out like cards, whole."""
-    return np.asarray((rng.permutation(int(clusters.max()) + 1) % FOLDS)[clusters])
-
-
-def _predict_fold(
-    given: Given,
-    X: Any,
-    positive: NDArray[np.bool_],
-    clusters: NDArray[Any],
-    held: NDArray[np.bool_],
-    predictions: Predictions,
-    rng: np.random.Generator,
-) -> None:
-    """Fit both models without the rows held out, and fill in what they predict for these."""
-    fitted, grouped = ~held, given.groups is not None
-    y = np.where(positive, 1, -1)
-    if len(np.unique(y[fitted])) < 2:
-        raise ValueError("The rows to fit all have the same label.")
-    mixture = clone(given.mixture).set_params(
-        n_components=given.mixture.n_components_, random_state=given.seed
-    )
-    single = _single(given.mixture)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of folds, which are not what was fitted
-        mixture.fit(X[fitted], y[fitted], groups=clusters[fitted] if grouped else None)
-        single.fit(X[fitted], y[fitted])
-    predictions.mixture[held] = mixture.predict_proba(X[held])[:, 1]
-    predictions.single[held] = single.predict_proba(X[held])[:, 1]
-    predictions.constant[held] = positive[fitted].mean()
-    if grouped and mixture.n_components_ > 1:
-        known, later = _halves(np.flatnonzero(held), clusters, rng)
-        if len(later):
-            weights = np.zeros((int(clusters.max()) + 1, mixture.n_components_))
-            weights[clusters[known]] = mixture.component_proba(X[known], y[known], clusters[known])
-            given_history = mixture.predict_proba(X[later], weights[clusters[later]])
-            predictions.with_history[later] = given_history[:, 1]
+    _, starts, sizes = np.unique(clusters[by_group], return_index=True, return_counts=True)
+    place = np.arange(len(by_group)) - np.repeat(starts, sizes)
+    return by_group, place, np.repeat(sizes, sizes)
 
 
 def _halves(
     rows: NDArray[np.intp], clusters: NDArray[Any], rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Divide the rows of every group at random into a known half and a later one.
+    """Divide the rows of every group at random into a known half and a later half.
 
-    Of an odd number the later half has one more, and a single row has no known half and is left
-    out.
+    If their number is odd, the later half has one more. Groups of a single row are left out.
     """
-    shuffled = rng.permutation(rows)
-    order = shuffled[np.argsort(clusters[shuffled], kind="stable")]
-    _, starts, sizes = np.unique(clusters[order], return_index=True, return_counts=True)
-    place = np.arange(len(order)) - np.repeat(starts, sizes)
-    known = place < np.repeat(sizes // 2, sizes)
-    alone = np.repeat(sizes < 2, sizes)
-    return np.sort(order[known]), np.sort(order[~known & ~alone])
+    by_group, place, sizes = _shuffled_within_groups(rows, clusters, rng)
+    known = place < sizes // 2
+    return np.sort(by_group[known]), np.sort(by_group[~known & (sizes > 1)])
 
 
-def _single(mixture: Any) -> Any:
-    """Return a regression with the penalty of the mixture: l2/2 |u|^2, per SD."""
-    if mixture.response == "probit":  # or the gain would be that of another response, too
+def _predict_fold(
+    inputs: Inputs,
+    rows: Sample,
+    fitted: NDArray[np.intp],
+    held: NDArray[np.intp],
+    predictions: Predictions,
+    rng: np.random.Generator,
+) -> None:
+    """Fit both models without the held-out rows, and fill in what they predict for these."""
+    X, clusters, y = rows.X, rows.clusters, np.where(rows.positive, 1, -1)
+    if len(np.unique(y[fitted])) < 2:
+        raise ValueError("The rows to fit all have the same label.")
+    mixture = clone(inputs.mixture).set_params(
+        n_components=inputs.mixture.n_components_, random_state=inputs.seed
+    )
+    single = _single_classifier(inputs.mixture)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings about the folds say nothing about the fit
+        mixture.fit(X[fitted], y[fitted], groups=clusters[fitted] if rows.grouped else None)
+        single.fit(X[fitted], y[fitted])
+    predictions.mixture[held] = mixture.predict_proba(X[held])[:, 1]
+    predictions.single[held] = single.predict_proba(X[held])[:, 1]
+    predictions.constant[held] = rows.positive[fitted].mean()
+    if rows.grouped and mixture.n_components_ > 1:
+        known, later = _halves(held, clusters, rng)
+        if len(later):
+            weights = np.zeros((int(clusters.max()) + 1, mixture.n_components_))
+            weights[clusters[known]] = mixture.component_proba(
+                X[known], y[known], groups=clusters[known]
+            )
+            with_history = mixture.predict_proba(X[later], weights[clusters[later]])
+            predictions.with_history[later] = with_history[:, 1]
+
+
+def _single_classifier(mixture: Any) -> Any:
+    """Return a regression with the penalty of the mixture, l2/2 |u|^2 per SD."""
+    if mixture.response == "probit":  # a logistic one would also differ by its response
         return clone(mixture).set_params(n_components=1, init="spectral", subspace=None)
     intercept = bool(mixture.fit_intercept)
     return make_pipeline(
         StandardScaler(with_mean=intercept),
         LogisticRegression(
-            C=1 / max(mixture.l2, LEAST_PENALTY), fit_intercept=intercept, tol=1e-6, max_iter=1000
+            C=1 / max(mixture.l2, MIN_PENALTY), fit_intercept=intercept, tol=1e-6, max_iter=1000
         ),
     )
 
 
-def _compare(
-    ours: Vector,
-    predictions: Predictions,
-    positive: NDArray[np.bool_],
-    clusters: NDArray[Any],
-    rows: NDArray[np.bool_],
-) -> dict[str, Any] | None:
-    if not rows.any():
+def _compare(mixture: Vector, predictions: Predictions, rows: Sample) -> dict[str, Any] | None:
+    """Compare predictions of the mixture with the others, on the rows that have them."""
+    known = np.isfinite(mixture)
+    if not known.any():
         return None
-    return comparison(
-        {
-            "mixture": ours[rows],
-            "single": predictions.single[rows],
-            "constant": predictions.constant[rows],
-        },
-        positive[rows],
-        clusters[rows],
-    )
+    predicted = {
+        "mixture": mixture[known],
+        "single": predictions.single[known],
+        "constant": predictions.constant[known],
+    }
+    return comparison(predicted, rows.positive[known], rows.clusters[known])

@@ -1,4 +1,4 @@
-"""What a report is asked to be about."""
+"""The fitted mixture and the rows that a report is about, checked."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.mixture import LinearClassifierMixture
-from spectralmirror.report.plain import value_text
+from spectralmirror.report.text.formatting import value_text
 from spectralmirror.rows.checks import check_features, check_groups
 from spectralmirror.rows.types import Matrix
 
-__all__ = ["Given", "given"]
+__all__ = ["Inputs", "check_inputs"]
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """A fitted mixture and rows to look at.
+class Inputs:
+    """A fitted mixture and rows to evaluate it on.
 
     Attributes
     ----------
     mixture : LinearClassifierMixture
-        As it was fitted, but without names of features: it takes plain arrays.
+        The fitted mixture without its feature names, so that it accepts arrays.
     frame : DataFrame or array
         The features as they were passed.
     X : ndarray of shape (n, d)
-        The features as numbers.
+        The features as a dense array.
     y : ndarray of shape (n,)
         The labels.
     groups : ndarray of shape (n,) or None
-        Numbers of groups, from 0 on.
+        Group of every row, numbered from 0.
     names : list of str
         Names of the features.
     table : polars DataFrame or None
-        The same rows in columns of the user's own.
+        The same rows in the user's own columns.
     about : dict
         Facts from the caller.
     seed : int
-        Of everything that is drawn.
+        Seed of everything random.
     """
 
     mixture: Any
@@ -58,17 +58,17 @@ class Given:
 
     @property
     def positive(self) -> NDArray[np.bool_]:
-        """Which labels stand for +1."""
+        """Mask of the rows whose label stands for +1."""
         return cast(NDArray[np.bool_], self.y == self.mixture.classes_[1])
 
     def label_text(self, value: Any) -> str:
-        """Return a label in words: the caller's, or as it is."""
+        """Return the caller's name for a label, or the label itself as text."""
         names = self.about.get("label_names") or {}
         return str(names.get(str(value), value_text(value)))
 
     @property
     def clusters(self) -> NDArray[np.int64]:
-        """Numbers of groups, or of rows where there are no groups."""
+        """Group of every row; without groups, every row is a cluster of its own."""
         return np.arange(len(self.y)) if self.groups is None else self.groups
 
     @property
@@ -77,16 +77,18 @@ class Given:
         return np.asarray(self.mixture.feature_scale_)
 
 
-def given(
+def check_inputs(
     mixture: Any, X: Any, y: Any, groups: Any, table: Any, about: Any, random_state: Any
-) -> Given:
-    """Check what was passed, and say in a sentence what does not fit."""
+) -> Inputs:
+    """Return the arguments of a report, or raise an error that says which of them is wrong."""
     if not isinstance(mixture, LinearClassifierMixture):
         kind = type(mixture).__name__
         raise TypeError(f"A report is about a fitted LinearClassifierMixture, got {kind}.")
     check_is_fitted(mixture, "coef_")
     if groups is None and getattr(mixture, "grouped_", False):
-        raise ValueError("The mixture was fitted with groups: pass those of these rows, groups=.")
+        raise ValueError(
+            "The mixture was fitted with groups: pass the groups of these rows, groups=."
+        )
     matrix = check_features(X, mixture)
     if hasattr(matrix, "toarray"):
         matrix = matrix.toarray()
@@ -98,14 +100,10 @@ def given(
             raise ValueError(f"X has {len(matrix)} rows but {name} has {length}.")
     if not np.isin(labels, mixture.classes_).all():
         raise ValueError(f"y must hold the labels that were fitted, {mixture.classes_.tolist()}.")
+    numbered = [f"x{j}" for j in range(matrix.shape[1])]
+    names = [str(name) for name in getattr(mixture, "feature_names_in_", numbered)]
     nameless = copy(mixture)
-    d = matrix.shape[1]
-    names = [str(name) for name in getattr(mixture, "feature_names_in_", _numbered(d))]
     nameless.__dict__.pop("feature_names_in_", None)
     seed = int(check_random_state(random_state).randint(2**31))
     numbers = check_groups(groups, len(matrix))
-    return Given(nameless, X, matrix, labels, numbers, names, table, dict(about or {}), seed)
-
-
-def _numbered(d: int) -> list[str]:
-    return [f"x{j}" for j in range(d)]
+    return Inputs(nameless, X, matrix, labels, numbers, names, table, dict(about or {}), seed)

@@ -1,4 +1,4 @@
-"""How good predicted probabilities are, and how sure a difference is."""
+"""Quality of predicted probabilities, with cluster-robust intervals."""
 
 from __future__ import annotations
 
@@ -7,34 +7,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from spectralmirror.rows.types import Vector
 
-__all__ = ["calibration", "clustered_interval", "comparison", "losses", "share_interval"]
+__all__ = ["calibration", "clustered_interval", "comparison", "share_interval"]
 
-#: Probabilities are kept so far from 0 and 1, so that one row does not decide everything.
+#: Probabilities are kept this far from 0 and 1, so that no single row dominates the log-loss.
 CLIP = 1e-12
-#: Points of a calibration curve, and the fewest rows behind each: with fewer, its share of labels
+#: Points of a calibration curve, and the fewest rows behind each: with fewer, the observed share
 #: is uncertain by more than 0.2 either way.
-BINS, ROWS_A_BIN = 10, 25
-
-
-def losses(probability: Vector, positive: NDArray[np.bool_]) -> Vector:
-    """Return -log of the probability that each label was given, in nats."""
-    p = np.clip(probability, CLIP, 1 - CLIP)
-    return np.asarray(-np.log(np.where(positive, p, 1 - p)))
+MAX_BINS, ROWS_PER_BIN = 10, 25
 
 
 def comparison(
     predicted: dict[str, Vector], positive: NDArray[np.bool_], clusters: NDArray[Any]
 ) -> dict[str, Any]:
-    """Return log-loss, AUC and accuracy of each, and what the mixture gains on a single one.
+    """Return the scores of every model, and the gain of the mixture over the single one.
 
-    The verdict is "better" or "worse" where the whole interval of the gain lies on one side of 0,
-    and otherwise "unclear".
+    The gain is the mean over rows of the difference of log-losses. The verdict is "better" or
+    "worse" if the whole interval of the gain lies on one side of 0, and otherwise "unclear".
     """
-    gains = losses(predicted["single"], positive) - losses(predicted["mixture"], positive)
+    predicted = {name: np.clip(p, CLIP, 1 - CLIP) for name, p in predicted.items()}
+    of_label = {name: np.where(positive, p, 1 - p) for name, p in predicted.items()}
+    # per row, which `log_loss` does not return: the interval needs the sums over clusters
+    gains = np.log(of_label["mixture"] / of_label["single"])
     interval = clustered_interval(gains, clusters)
     verdict = "unclear"
     if interval is not None and interval[0] > 0:
@@ -43,23 +40,52 @@ def comparison(
         verdict = "worse"
     return {
         "n_rows": len(positive),
-        **{name: _scores(probability, positive) for name, probability in predicted.items()},
+        **{name: _scores(p, positive) for name, p in predicted.items()},
         "gain": gains.mean(),
         "gain_interval": interval,
         "verdict": verdict,
     }
 
 
+def _scores(probability: Vector, positive: NDArray[np.bool_]) -> dict[str, Any]:
+    both = positive.any() and not positive.all()
+    return {
+        "log_loss": log_loss(positive, probability, labels=[False, True]),
+        "auc": roc_auc_score(positive, probability) if both else None,
+        "accuracy": accuracy_score(positive, probability > 0.5),
+    }
+
+
+def calibration(
+    probability: Vector, positive: NDArray[np.bool_], clusters: NDArray[Any]
+) -> list[dict[str, Any]]:
+    """Return the mean prediction and the observed share in bins of equally many rows.
+
+    scikit-learn's `calibration_curve` returns the same points for predictions without ties, but
+    not which rows lie in a bin, which the cluster-robust interval of the share needs.
+    """
+    n_bins = int(np.clip(len(positive) // ROWS_PER_BIN, 1, MAX_BINS))
+    bins = np.array_split(np.argsort(probability, kind="stable"), n_bins)
+    return [
+        {
+            "predicted": float(probability[rows].mean()),
+            "seen": float(positive[rows].mean()),
+            "interval": share_interval(positive[rows], clusters[rows]),
+        }
+        for rows in bins
+    ]
+
+
 def clustered_interval(
     values: Vector, clusters: NDArray[Any], level: float = 0.95
 ) -> list[float] | None:
-    """Return an interval of the mean of values that depend on each other inside clusters.
+    """Return the cluster-robust confidence interval of a mean, or None for a single cluster.
 
     With S_g the sum of (value - mean) over cluster g, the variance of the mean of n values in G
-    clusters is G / (G - 1) sum_g S_g^2 / n^2, and the quantile Student's with G - 1 degrees.
+    clusters is G / (G - 1) sum_g S_g^2 / n^2. The quantile is Student's with G - 1 degrees of
+    freedom.
     """
-    numbers = np.unique(clusters, return_inverse=True)[1]
-    sums = np.bincount(numbers, values - values.mean())
+    sums = _cluster_sums(values - values.mean(), clusters)
     G = len(sums)
     if G < 2:
         return None
@@ -68,33 +94,17 @@ def clustered_interval(
     return [float(values.mean() - half), float(values.mean() + half)]
 
 
-def calibration(
-    probability: Vector, positive: NDArray[np.bool_], clusters: NDArray[Any]
-) -> list[dict[str, Any]]:
-    """Return what was predicted and what was seen, in tenths of the rows by what was predicted."""
-    n_bins = int(np.clip(len(positive) // ROWS_A_BIN, 1, BINS))
-    parts = np.array_split(np.argsort(probability, kind="stable"), n_bins)
-    return [
-        {
-            "predicted": float(probability[part].mean()),
-            "seen": float(positive[part].mean()),
-            "interval": share_interval(positive[part], clusters[part]),
-        }
-        for part in parts
-    ]
-
-
 def share_interval(
     positive: NDArray[np.bool_], clusters: NDArray[Any], level: float = 0.95
 ) -> list[float]:
-    """Return an interval of a share, where rows depend on each other inside clusters.
+    """Return a cluster-robust confidence interval of a share.
 
-    Wilson's, of as many independent rows as would have the variance that clusters have; of rows
-    that are all alike, as many as there are clusters.
+    It is Wilson's interval with an effective sample size: the number of independent rows that
+    would give the cluster-robust variance. If all rows agree, it is the number of clusters.
     """
-    numbers = np.unique(clusters, return_inverse=True)[1]
-    p, n, G = float(positive.mean()), float(len(positive)), int(numbers.max()) + 1
-    sums = np.bincount(numbers, positive - p)
+    p, n = float(positive.mean()), float(len(positive))
+    sums = _cluster_sums(positive.astype(float) - p, clusters)
+    G = len(sums)
     spread = float(sums @ sums) * G / max(G - 1, 1)
     n = min(n, n * n * p * (1 - p) / spread) if spread > 0 else G
     q2 = float(student.isf((1 - level) / 2, max(G - 1, 1))) ** 2
@@ -102,10 +112,5 @@ def share_interval(
     return [float((centre - half) / (1 + q2 / n)), float((centre + half) / (1 + q2 / n))]
 
 
-def _scores(probability: Vector, positive: NDArray[np.bool_]) -> dict[str, Any]:
-    both = positive.any() and not positive.all()
-    return {
-        "log_loss": losses(probability, positive).mean(),
-        "auc": float(roc_auc_score(positive, probability)) if both else None,
-        "accuracy": ((probability > 0.5) == positive).mean(),
-    }
+def _cluster_sums(values: Vector, clusters: NDArray[Any]) -> Vector:
+    return np.asarray(np.bincount(np.unique(clusters, return_inverse=True)[1], values), float)

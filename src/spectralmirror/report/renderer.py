@@ -1,45 +1,47 @@
-"""The page, from the data alone."""
+"""Renders the collected data as an HTML page."""
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from spectralmirror.report.figures import pictures
-from spectralmirror.report.text import classifiers, effects, explanations, facts, finding, words
+from spectralmirror.report.cautions import supported
+from spectralmirror.report.figures import draw_figures
+from spectralmirror.report.text import formatting
 
-__all__ = ["render"]
+__all__ = ["render", "templates"]
 
 
 def render(data: dict[str, Any]) -> str:
-    """Return the page that shows collected data.
+    """Render collected data as a page.
 
     Parameters
     ----------
     data : dict
-        What :func:`collect` returned, or the same read back from JSON.
+        What :func:`collect` returned, or the same data read back from JSON.
 
     Returns
     -------
     str
         A complete HTML document, which loads nothing from elsewhere.
     """
+    figures = {name: Markup(svg) for name, svg in draw_figures(data).items()}
+    page = templates().get_template("template.html")
+    return page.render(**data, data=data, figures=figures)
+
+
+def templates() -> Environment:
+    """Return the templates of this package: the page, and the macros that hold its sentences."""
     environment = Environment(
-        loader=FunctionLoader(_text),
+        loader=PackageLoader("spectralmirror.report", ""),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for module in (words, finding, facts, effects, classifiers, explanations):
-        environment.globals.update({name: getattr(module, name) for name in module.__all__})
-    drawn = {name: Markup(svg) for name, svg in pictures(data).items()}
-    return environment.get_template("template.html").render(**data, data=data, pictures=drawn)
-
-
-def _text(name: str) -> str:
-    """Return a file of this package."""
-    return files("spectralmirror.report").joinpath(name).read_text(encoding="utf-8")
+    formats = {name: getattr(formatting, name) for name in formatting.__all__}
+    environment.filters.update(formats)
+    environment.globals.update(formats, supported=supported)
+    return environment

@@ -1,4 +1,4 @@
-"""What the spectrum shows, or why it shows nothing."""
+"""The spectral method, fitted to the same rows."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.plotting.mirror import mirror_data, spectrum_data
-from spectralmirror.report.inputs import Given
+from spectralmirror.report.inputs import Inputs
 from spectralmirror.subspace.estimator import SpectralMirror, WeakSignalWarning
 
 __all__ = ["spectrum"]
 
-#: Points of a picture, in which more would hide each other.
-MOST_POINTS = 1500
+#: Points in a scatter plot: more would hide each other.
+MAX_POINTS = 1500
 
 
-def spectrum(given: Given) -> dict[str, Any]:
+def spectrum(inputs: Inputs) -> dict[str, Any]:
     """Return eigenvalues and mirrored points, or the reason why there are none."""
-    mirror = SpectralMirror(given.mixture.n_components_, random_state=given.seed)
+    mirror = SpectralMirror(inputs.mixture.n_components_, random_state=inputs.seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            mirror.fit(given.frame, given.y, groups=given.groups)
+            mirror.fit(inputs.frame, inputs.y, groups=inputs.groups)
         except (ValueError, np.linalg.LinAlgError) as error:
             return {"reason": str(error)}
     weak = [str(w.message) for w in caught if issubclass(w.category, WeakSignalWarning)]
-    points = mirror_data(mirror, given.frame, given.y, MOST_POINTS)
-    points["classes"] = [given.label_text(value) for value in mirror.classes_]
+    points = mirror_data(mirror, inputs.frame, inputs.y, MAX_POINTS)
+    points["classes"] = [inputs.label_text(value) for value in mirror.classes_]
     return {
         "reason": None,
         "weak": weak,

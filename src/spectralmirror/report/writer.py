@@ -1,4 +1,4 @@
-"""The page as a file."""
+"""Writes the report to a file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def write_report(
     X: Any,
     y: Any,
     path: str | Path,
-    groups: Any = None,
     *,
+    groups: Any = None,
     table: Any = None,
     about: dict[str, Any] | None = None,
     random_state: Any = 0,
 ) -> dict[str, Any]:
-    """Write a page about a fitted mixture: one HTML file that needs nothing else.
+    """Write a report about a fitted mixture: one self-contained HTML file.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def write_report(
     y : array-like of shape (n_samples,)
         Their labels.
     path : str or Path
-        Where to write. The file appears whole or not at all.
+        Where to write. The file appears complete or not at all.
     groups : array-like of shape (n_samples,), default=None
-        Rows that share their classifier, where there were groups in the fit.
+        Rows that share their classifier. Required if the mixture was fitted with groups.
     table : polars DataFrame, default=None
         As in :func:`collect`.
     about : dict, default=None
@@ -47,9 +47,11 @@ def write_report(
     Returns
     -------
     dict
-        The data of the page, as :func:`collect` returns them.
+        The data of the report, as :func:`collect` returns them.
     """
-    data = collect(mixture, X, y, groups, table=table, about=about, random_state=random_state)
+    data = collect(
+        mixture, X, y, groups=groups, table=table, about=about, random_state=random_state
+    )
     page = render(data)
     with written_whole(Path(path)) as unfinished:
         unfinished.write_text(page, encoding="utf-8")

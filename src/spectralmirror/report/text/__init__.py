@@ -1,1 +1,1 @@
-"""The sentences of the report."""
+"""The sentences of the report: Jinja macros, and the Python that formats their numbers."""
