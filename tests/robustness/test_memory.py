@@ -34,6 +34,11 @@ def stored(data, folder):
     return load(folder / "model.skops")
 
 
+def mixed(data, folder):
+    X, y, groups = data
+    return LinearClassifierMixture(2, random_state=0, n_init=4).fit(X, y, groups=groups)
+
+
 def predicted(data, folder):
     X, y, groups = data
     mixture = LinearClassifierMixture(1).fit(X, y)
@@ -42,7 +47,7 @@ def predicted(data, folder):
 
 WORK = {
     "mirror": lambda data, folder: SpectralMirror(2, random_state=0).fit(*data[:2]),
-    "mixture": lambda data, folder: LinearClassifierMixture(2, random_state=0, n_init=4).fit(*data),
+    "mixture": mixed,
     "scan": lambda data, folder: SpectralMirror(2).fit(scan(folder / "rows.parquet", label="y")),
     "stored": stored,
     "predicted": predicted,
