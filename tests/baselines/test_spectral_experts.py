@@ -119,9 +119,13 @@ def test_second_moment_satisfies_the_conditions_of_the_nuclear_norm():
 
 @pytest.mark.filterwarnings("ignore:The weights of the components")  # of labels of 0 and 1
 def test_breaks_on_binary_labels():
-    """y^2 is constant for -1 and +1; for 0 and 1 what is left of M_2 is noise."""
+    """y^2 is constant for -1 and +1; for 0 and 1 what is left of M_2 is noise.
+
+    Over 24 seeds the sine is 0.049 on responses, with a standard deviation of 0.019, and 0.975 on
+    labels, with one of 0.041: the means of 4 seeds may be off by 5 standard errors.
+    """
     sines = {"responses": [], "labels": []}
-    for seed in range(8):
+    for seed in range(4):
         X, y, profiles = regression_mixture(5, 10_000, seed)
         responses = SpectralExperts(2, random_state=0).fit(X, y)
         sines["responses"].append(subspace_error(responses.coef_, profiles))
@@ -133,9 +137,8 @@ def test_breaks_on_binary_labels():
             sines["labels"].append(subspace_error(labels.coef_, profiles))
         except NoDecompositionError:
             sines["labels"].append(1.0)
-    # two random planes in five dimensions have a mean sine of 0.92
-    assert np.mean(sines["responses"]) < 0.15
-    assert np.mean(sines["labels"]) > 0.8
+    assert np.mean(sines["responses"]) < 0.1
+    assert np.mean(sines["labels"]) > 0.87  # two random planes in five dimensions: 0.92
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-60, 1e60, 1e150])
