@@ -6,7 +6,6 @@ import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spectralmirror.baselines import NoDecompositionError, SpectralExperts
-from spectralmirror.baselines.tensors import SymmetricIndex, power_decomposition
 from spectralmirror.experiments.data import regression_mixture
 from spectralmirror.metrics import profile_error, subspace_error
 
@@ -27,38 +26,6 @@ def test_scikit_learn_checks(estimator, check):
 
 def orthonormal(n, seed=0):
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((n, n)))[0]
-
-
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_symmetric_index_is_an_isometry(order):
-    rng = np.random.default_rng(order)
-    index = SymmetricIndex(4, order)
-    vector = rng.standard_normal(len(index))
-    M = index.tensor(vector)
-    np.testing.assert_allclose(index.vector(M), vector)
-    assert np.isclose(np.sum(M**2), vector @ vector)
-    x = rng.standard_normal(4)
-    power = x
-    for _ in range(order - 1):
-        power = np.multiply.outer(power, x)
-    assert np.isclose(np.sum(M * power), index.features(x[None])[0] @ vector)
-
-
-def test_symmetric_index_takes_the_symmetric_part():
-    T = np.random.default_rng(0).standard_normal((3, 3, 3))
-    orders = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
-    index = SymmetricIndex(3, 3)
-    symmetric = np.mean([T.transpose(order) for order in orders], axis=0)
-    np.testing.assert_allclose(index.tensor(index.vector(T)), symmetric)
-
-
-def test_power_method_finds_an_orthogonal_decomposition():
-    v, values = orthonormal(4)[:3], np.array([3.0, 2.0, 0.7])
-    T = np.einsum("l,li,lj,lk->ijk", values, v, v, v)
-    found, vectors = power_decomposition(T, 3, np.random.RandomState(0))
-    order = np.argsort(-found)
-    np.testing.assert_allclose(found[order], values, rtol=1e-8)
-    np.testing.assert_allclose(vectors[order], v, atol=1e-6)
 
 
 @pytest.mark.parametrize(("d", "k", "n"), [(5, 2, 30_000), (5, 3, 150_000), (8, 2, 60_000)])
