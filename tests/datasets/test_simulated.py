@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -89,7 +90,7 @@ def test_same_seed_same_data_on_any_number_of_threads():
     hashes = {
         subprocess.run(
             [sys.executable, "-c", program],
-            env={"OPENBLAS_NUM_THREADS": str(n), "MKL_NUM_THREADS": str(n)},
+            env={**os.environ, "OPENBLAS_NUM_THREADS": str(n), "MKL_NUM_THREADS": str(n)},
             capture_output=True,
             text=True,
             check=True,
