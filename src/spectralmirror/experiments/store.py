@@ -38,7 +38,7 @@ class Store:
         return cls(output / ".cells" / experiment.name, _digest(experiment))
 
     def path(self, cell: Cell) -> Path:
-        """Return where a cell is kept."""
+        """Return the path of the file of a cell."""
         key = json.dumps([self.code, dict(cell)], sort_keys=True)
         return self.folder / f"{sha256(key.encode()).hexdigest()[:24]}.json"
 
@@ -53,7 +53,7 @@ class Store:
         return rows if whole else None
 
     def write(self, cell: Cell, rows: list[Row]) -> None:
-        """Keep a finished cell: all of it, or nothing."""
+        """Store a finished cell, completely or not at all."""
         with written_whole(self.path(cell)) as path:
             path.write_text(json.dumps({"cell": dict(cell), "rows": rows}))
 
