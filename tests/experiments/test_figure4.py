@@ -18,12 +18,13 @@ def test_errors_of_em_are_those_of_the_best_at_many_rows(labels):
     found = em.errors(mixture.fit(X[:40_000], y[:40_000]), truth, *new)
     best = em.best_possible(truth, *new)
     if labels == "logistic":
-        assert found["expected"] < 0.05
+        assert found["expected"] < 0.025  # 9 parameters, 40,000 rows: sqrt(9 / 40,000) is 0.015
     else:  # steps are fitted by logistic curves of length L: 8 phi(0) (log 2 - 1/2) / L is lost
         lost = 8 * norm.pdf(0) * (np.log(2) - 0.5) / np.linalg.norm(mixture.coef_, axis=1)
         assert np.isclose(found["expected"] ** 2, np.square(mixture.weights_) @ lost, rtol=0.3)
-    assert best["label"] <= found["label"] < best["label"] + 0.01
-    assert abs(found["component"] - best["component"]) < 0.01
+    # on 20,000 new rows; where 1 in 200 is decided otherwise, 4 standard errors are 0.002
+    assert abs(found["label"] - best["label"]) < 0.003
+    assert abs(found["component"] - best["component"]) < 0.003
     near = em.near(truth, 0)
     length = np.linalg.norm(truth.profiles, axis=1, keepdims=True)
     scale = em.SHARP if labels == "hard" else length

@@ -211,9 +211,20 @@ def test_condition_numbers_up_to_1e12(name, share):
 
 @pytest.mark.filterwarnings("ignore::spectralmirror.WeakSignalWarning")
 def test_one_row_far_away_does_not_hide_the_others():
-    """A column is what it is: with one value of 1e100 the others in it are 0 beside it."""
-    far = X.copy()
+    """With one value of 1e100 the others of its column are 0 beside it: fits are as without it.
+
+    But for the coefficient of that one row: probabilities differ by 0.017, directions by 0.004.
+    """
+    far, others = X.copy(), X[:, 1:]
     far[0, 0] = 1e100
-    for name in ("stacked", "elliptical", "mixture"):
-        found = ESTIMATORS[name](far, Y > 0)
-        assert all(np.isfinite(part).all() for part in found.values())
+    found, expected = (
+        LinearClassifierMixture(2, random_state=0).fit(rows, Y) for rows in (far, others)
+    )
+    gap = np.abs(found.predict_proba(far) - expected.predict_proba(others))[1:]
+    assert gap.max() < 0.05
+    for options in ({}, {"elliptical": True}):
+        r, without = (
+            mirror(2, **options)().fit(rows, Y).mirror_direction_ for rows in (far, others)
+        )
+        assert subspace_error([r[1:]], [without]) < 0.02
+        assert np.isfinite(r).all()
