@@ -12,7 +12,7 @@ FIGURE3 = EXPERIMENTS["figure3"].module
 
 @pytest.fixture
 def digest(monkeypatch):
-    """Return the digest of figure 3 when text is appended to, or replaced in, one module."""
+    """Return a function that gives the digest of figure 3 after a change of one module."""
 
     def digest(name=None, change=None):
         with monkeypatch.context() as patch:
@@ -91,8 +91,22 @@ def test_words_may_change_anywhere(digest):
     assert digest(name, lambda source: source.replace("\n", "\n\n", 1)) == same
 
 
-def test_a_name_from_a_package_stands_for_all_of_its_modules():
-    """An __init__.py may load its modules when they are used: imports there cannot be followed."""
-    behind = sources.modules_behind(EXPERIMENTS["figure2"].module)
-    mixture = {name for name in sources.SOURCES if name.startswith("spectralmirror.mixture")}
-    assert mixture <= set(behind)
+@pytest.mark.parametrize(
+    ("source", "included", "left_out"),
+    [
+        ("import spectralmirror.subspace.whitening", "subspace.whitening", "mixture.em"),
+        ("from spectralmirror.subspace import whitening", "subspace.whitening", "mixture.em"),
+        ("def f():\n    from spectralmirror.rows import kernels", "rows.kernels", "mixture.em"),
+        ("from spectralmirror import SpectralMirror", "subspace.algorithm1", None),
+        ("from spectralmirror.mixture import LinearClassifierMixture", "mixture.em", "cli.fit"),
+        # an __init__.py may load its modules when they are used, so a name stands for all of them
+        ("from spectralmirror.lazy import something", "lazy.inner", "mixture.em"),
+    ],
+)
+def test_every_kind_of_import_is_followed(monkeypatch, source, included, left_out):
+    for name, text in (("invented", source), ("lazy", ""), ("lazy.inner", "")):
+        monkeypatch.setitem(sources.SOURCES, f"spectralmirror.{name}", text)
+    behind = sources.modules_behind("spectralmirror.invented")
+    forget()
+    assert f"spectralmirror.{included}" in behind
+    assert f"spectralmirror.{left_out}" not in behind
