@@ -1,5 +1,7 @@
 """A change of code throws cells away if it can change their numbers, and only then."""
 
+import re
+
 import pytest
 
 from spectralmirror.experiments import EXPERIMENTS, sources
@@ -30,8 +32,8 @@ def digest(monkeypatch):
 
 
 def forget():
-    for function in (sources.modules_behind, sources.code_digest, sources._imports, sources._code):
-        function.cache_clear()
+    sources.modules_behind.cache_clear()
+    sources.code_digest.cache_clear()
 
 
 def with_a_statement(source):
@@ -110,3 +112,9 @@ def test_every_kind_of_import_is_followed(monkeypatch, source, included, left_ou
     forget()
     assert f"spectralmirror.{included}" in behind
     assert f"spectralmirror.{left_out}" not in behind
+
+
+def test_no_import_is_relative():
+    """They would not be followed."""
+    for name, source in sources.SOURCES.items():
+        assert not re.search(r"^\s*from \.", source, re.M), name

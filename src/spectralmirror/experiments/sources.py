@@ -11,6 +11,8 @@ import spectralmirror
 
 __all__ = ["code_digest", "modules_behind"]
 
+WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef)
+
 
 def _read() -> dict[str, str]:
     """Return the source of every module of the package, by its dotted name."""
@@ -39,19 +41,19 @@ def modules_behind(module: str) -> tuple[str, ...]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += _imports(name)
+            waiting += _imports(SOURCES[name])
     return tuple(sorted(found))
 
 
 @cache
-def _imports(module: str) -> tuple[str, ...]:
-    """Return the modules of the package that a module imports, also inside functions.
+def _imports(source: str) -> tuple[str, ...]:
+    """Return the modules of the package that source code imports, also inside functions.
 
     A name that is imported from a package stands for every module in it, because an
     ``__init__.py`` may load its modules on first use.
     """
     found: list[str] = []
-    for node in ast.walk(ast.parse(SOURCES[module])):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -68,17 +70,15 @@ def code_digest(module: str) -> str:
     """Return a digest of all code behind a module; comments and docstrings do not count."""
     digest = sha256()
     for name in modules_behind(module):
-        digest.update(f"{name}\n{_code(name)}\n".encode())
+        digest.update(f"{name}\n{_code(SOURCES[name])}\n".encode())
     return digest.hexdigest()
 
 
 @cache
-def _code(module: str) -> str:
-    """Return the code of a module without its comments, docstrings and layout."""
-    tree = ast.parse(SOURCES[module])
+def _code(source: str) -> str:
+    """Return source code without comments, docstrings and layout."""
+    tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
+        if isinstance(node, WITH_DOCSTRING) and ast.get_docstring(node):
             del node.body[0]
     return ast.dump(tree)
