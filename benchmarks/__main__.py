@@ -1,4 +1,4 @@
-"""The quick set: ``make bench``, about five minutes, one table."""
+"""Speed and memory in one table: ``make bench``, about five minutes."""
 
 from itertools import chain
 

@@ -1,7 +1,7 @@
-"""How near the truth: the paper's method, ours, maximum likelihood, and what is possible at all.
+"""Accuracy of the paper's method, ours and maximum likelihood, and the information bound.
 
-Run with ``make accuracy``; 20 seeds a case on all cores. The error constant is
-E |sin Theta|_F^2 n / (d - k), which does not depend on n where a method is at its rate.
+Run with ``make accuracy``; 20 seeds per case on all cores. The error constant is
+E |sin Theta|_F^2 n / (d - k), which does not depend on n once a method converges at its rate.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SEEDS = 20
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the table: the data, and what is measured."""
+    """One line of the table: the data, the measure and its target."""
 
     name: str
     n: int
@@ -52,7 +52,7 @@ class Case:
         return X, y, truth
 
     def value(self, sines: np.ndarray) -> float:
-        """Return what is measured, from the sines of all principal angles of every seed."""
+        """Return the measure, from the sines of all principal angles of every seed."""
         if self.measure == "constant":
             return float(np.square(sines).sum(axis=1).mean() * self.n / (self.d - self.k))
         if self.measure == "share":
@@ -85,9 +85,10 @@ CASES = [
 
 
 def likelihood_from_truth(X, y, truth, l2: float = 0.1) -> np.ndarray:
-    """Profiles that maximise the mixture of logistic likelihoods, less l2/2 |u|^2, from the truth.
+    """Return the profiles of the maximum of the penalised likelihood, found from the truth.
 
-    With groups, whose rows share a component. Hard labels are fitted as logistic ones.
+    The penalty is l2/2 |u|^2. Rows of a group share a component. Hard labels are fitted as logistic
+    ones.
     """
     n, d = X.shape
     k = len(truth.weights)
@@ -115,7 +116,7 @@ def likelihood_from_truth(X, y, truth, l2: float = 0.1) -> np.ndarray:
 
 
 def one(case: Case, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
-    """Sines of the principal angles of four estimates, and our estimate of our error."""
+    """Return the sines of the principal angles of four estimates, and our own error estimate."""
     X, y, truth = case.data(seed)
     groups = truth.groups if case.options.get("group_size") else None
     with warnings.catch_warnings():

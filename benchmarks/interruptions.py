@@ -1,4 +1,4 @@
-"""Commands that are interrupted at random moments, and what they leave; see faults.py."""
+"""Commands that are interrupted at random moments: see faults.py."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ SENTENCES = (
 
 @dataclass(frozen=True)
 class Command:
-    """A command, what it writes, and what two results must have in common."""
+    """A command and the file that it writes."""
 
     name: str
     arguments: tuple[str, ...]
     output: str
 
     def result(self, path: Path) -> object:
-        """Return what must be the same in a run that nobody disturbed; raises for half a file."""
+        """Return what must equal that of an undisturbed run; raises if the file is damaged."""
         if self.output.endswith(".skops"):
             return spectralmirror.load(path).mixture.coef_.tobytes()
         if self.output.endswith(".parquet"):
@@ -57,7 +57,7 @@ COMMANDS = [
 
 
 def start(arguments: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
-    """Start a command in a folder, with temporary files in a folder of their own."""
+    """Start a command in a folder, with its temporary files in a subfolder."""
     (folder / "tmp").mkdir(exist_ok=True)
     return subprocess.Popen(
         [sys.executable, "-m", "spectralmirror", *arguments],
@@ -71,7 +71,7 @@ def start(arguments: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
 
 
 def run(arguments: tuple[str, ...], folder: Path) -> tuple[int, str]:
-    """Run a command to its end; return its exit code and what it said on standard error."""
+    """Run a command to its end; return its exit code and its standard error."""
     with start(arguments, folder) as work:
         _, said = work.communicate(timeout=600)
     return work.returncode, said
@@ -96,7 +96,7 @@ def prepare(folder: Path) -> dict[str, tuple[float, object]]:
 def interrupted(
     command: Command, source: Path, folder: Path, sent: int, moment: float, expected: object
 ) -> str:
-    """Interrupt a command after some seconds; return what came of it."""
+    """Send a signal to a command after `moment` seconds; return the outcome."""
     folder.mkdir(parents=True)
     for name in ("data.parquet", "model.skops"):
         os.link(source / name, folder / name)
@@ -110,7 +110,7 @@ def interrupted(
         ready = _listens(work.pid)
         work.send_signal(sent)
         _, said = work.communicate(timeout=600)
-    early = not ready and work.returncode != 0  # what is said then is Python's
+    early = not ready and work.returncode != 0  # then the message is that of Python itself
     problem = (
         None if early else _problem(command, folder, sent, work.returncode, said, has_old, expected)
     )
@@ -133,7 +133,7 @@ def _known(command: Command) -> set[str]:
 
 
 def _listens(pid: int) -> bool:
-    """Return whether a process catches or ignores SIGTERM: Python alone does not (Linux)."""
+    """Return whether a process handles SIGTERM, which Python by itself does not (Linux)."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -145,7 +145,7 @@ def _listens(pid: int) -> bool:
 def _problem(
     command: Command, folder: Path, sent: int, code: int, said: str, has_old: bool, expected: object
 ) -> str | None:
-    """Return what is wrong with what an interrupted command left and said."""
+    """Return what is wrong with the files and the message of an interrupted command, or None."""
     output = folder / command.output
     if output.exists() and not (has_old and output.read_bytes() == OLD):
         try:
@@ -168,7 +168,7 @@ def _problem(
 
 
 def resumed(folder: Path, rng: Random, times: int, name: str = "hessian") -> Iterator[str]:
-    """Interrupt ``reproduce`` again and again; yield what came of each interruption."""
+    """Interrupt ``reproduce`` again and again; yield the outcome of each interruption."""
     arguments = ("reproduce", name, "--quick", "--jobs", "2", "-o", "out")
     alone = folder / "alone"
     alone.mkdir(parents=True)
@@ -200,7 +200,7 @@ def resumed(folder: Path, rng: Random, times: int, name: str = "hessian") -> Ite
 
 
 def _send(pid: int, sent: int) -> None:
-    """Send a signal as a terminal does, to all processes; SIGTERM to the first one only."""
+    """Send a signal to all processes, as a terminal does, but SIGTERM to the first one only."""
     send: Callable[[int, int], None] = os.kill if sent == signal.SIGTERM else os.killpg
     try:
         send(pid, sent)

@@ -1,4 +1,4 @@
-"""Timing two things against each other, and the memory that a call takes."""
+"""Times of two calls, measured in turn, and the peak memory of a call."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-#: The threads of BLAS spin for a while after a call; whoever comes next should not pay for that.
+#: Seconds before each call: the threads of BLAS spin for a while after the previous one.
 PAUSE = 0.25
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what was compared, the ratio (or error), and what it should be."""
+    """One line of the table: what was compared, the ratio (or other value), and its target."""
 
     what: str
     ratio: float
@@ -24,7 +24,7 @@ class Row:
 
 
 def seconds(function: Callable[[], Any]) -> float:
-    """Wall-clock seconds of one call."""
+    """Return the wall-clock seconds of one call."""
     time.sleep(PAUSE)
     start = time.perf_counter()
     function()
@@ -32,7 +32,7 @@ def seconds(function: Callable[[], Any]) -> float:
 
 
 def cpu_seconds(function: Callable[[], Any]) -> float:
-    """Processor seconds of one call, over all threads."""
+    """Return the processor seconds of one call, summed over all threads."""
     time.sleep(PAUSE)
     start = time.process_time()
     function()
@@ -45,15 +45,15 @@ def compare(
     repeat: int = 7,
     clock: Callable[[Callable[[], Any]], float] = seconds,
 ) -> tuple[float, float]:
-    """Return the least time of each, measured in turn so that both see the same machine."""
+    """Return the shortest time of each, measured in turn under the same conditions."""
     times = [(clock(one), clock(other)) for _ in range(repeat)]
     return min(t for t, _ in times), min(t for _, t in times)
 
 
 def peak_beyond(setup: str, call: str) -> tuple[int, int]:
-    """Return the size of X and the growth of resident memory, at its peak, while `call` runs.
+    """Return the size of X and the peak growth of resident memory while `call` runs, in bytes.
 
-    In a process of its own (Linux); `setup` must define X, and warm up the libraries.
+    Runs in a process of its own (Linux). `setup` must define X and warm up the libraries.
     """
     program = f"""
 def kilobytes(key):
@@ -61,7 +61,7 @@ def kilobytes(key):
         return next(int(line.split()[1]) for line in status if line.startswith(key))
 {setup}
 with open("/proc/self/clear_refs", "w") as refs:
-    refs.write("5")  # forget the peak so far
+    refs.write("5")  # reset the peak
 base = kilobytes("VmRSS")
 {call}
 print(X.nbytes, 1024 * (kilobytes("VmHWM") - base))
@@ -74,7 +74,7 @@ print(X.nbytes, 1024 * (kilobytes("VmHWM") - base))
 
 
 def print_table(rows: Iterable[Row]) -> None:
-    """Print the rows as they come."""
+    """Print each row as soon as it is measured."""
     print(f"{'what':<72} {'value':>7}  {'target':<11} detail")
     for row in rows:
         print(f"{row.what:<72} {row.ratio:>7.2f}  {row.target:<11} {row.detail}", flush=True)

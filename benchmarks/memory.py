@@ -1,8 +1,8 @@
-"""Peak memory of every entry point, as a multiple of the data, and whether repeated fits leak.
+"""Peak memory of every entry point, as a multiple of the data, and leaks of repeated calls.
 
 Run with ``make memory``, about 10 minutes; ``ONLY=predict`` for entry points of that name. Each
-runs in a process of its own, after a small call that warms up the libraries; these are subtracted.
-Files are made in a folder for the time being (450 MB).
+runs in a process of its own, after a small call that warms up the libraries, whose memory is not
+counted. Files are made in a temporary folder (450 MB).
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ REPEATED = {
 
 
 def in_memory(only: str) -> None:
-    """Print a line for each entry point, a column for each kind of X."""
+    """Print a line per entry point, and a column per kind of X."""
     print(f"\nPeak memory beyond X, as a multiple of X, {N:,} x {D}")
     print(f"{'':<42}" + "".join(f"{dtype} {order:<6}" for dtype, order in KINDS))
     for name, call in CALLS.items():
@@ -183,11 +183,11 @@ def in_memory(only: str) -> None:
     setup = SETUP.format(dtype="float64", order="C", n=N, d=D, call=f"fitted.sample({N})[0][:3]")
     size, extra = peak_beyond(setup, "run(X, y, groups)")
     if only in "sample":
-        print(f"{'sample, of as many rows':<42}{extra / size:<14.2f}")
+        print(f"{'sample, equally many rows':<42}{extra / size:<14.2f}")
 
 
 def from_files(only: str) -> None:
-    """Print a line for each entry point that reads files."""
+    """Print a line per entry point that reads files."""
     size = N * D * 8
     print(f"\nPeak memory beyond imports, files of {N:,} x {D} float64 ({size / 1e6:.0f} MB)")
     print(f"{'':<42}{'Parquet':<14}{'CSV':<14}")
@@ -208,7 +208,7 @@ def from_files(only: str) -> None:
 
 
 def leaks(only: str) -> None:
-    """Print by how much repeated calls grow the process."""
+    """Print the growth of memory over repeated calls."""
     print("\nGrowth of resident memory over 200 repetitions after 20; traced by Python over 50")
     for name, call in REPEATED.items():
         if only not in name:

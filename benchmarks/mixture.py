@@ -1,9 +1,9 @@
-"""Does a fit find the top of the likelihood? Against the oracle, and the best of 30 random starts.
+"""Does a fit reach the maximum of the likelihood? Compared with an oracle and 30 random starts.
 
-Run with ``make reach``; 20 seeds a case on all cores, about 20 minutes (``CASE=k5`` for one case,
+Run with ``make reach``; 20 seeds per case on all cores, about 20 minutes (``CASE=k5`` for one case,
 ``FIRST_SEED=1000`` for other data sets, ``N_RANDOM=0`` without the random starts).
-The oracle is the same penalised likelihood, maximised from the true parameters. A fit reaches it
-when its objective, computed anew here, is no more than 2 below.
+The oracle maximises the same penalised likelihood from the true parameters. A fit reaches it if its
+objective, recomputed here, is at most 2 below.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def fitted(X, y, groups, k: int, **options):
 
 
 def one(case: Case, seed: int, n_random: int) -> tuple[float, float, float, float, int, int]:
-    """Gaps of our fit and of the best of random starts, seconds of both, starts and agreement."""
+    """Return our gap and that of the best random start, seconds of both, starts and agreement."""
     X, y, truth = case.data(seed)
     groups = truth.groups if case.grouped else None
     scale = 10 / np.linalg.norm(truth.profiles, axis=1) if truth.response.name == "hard" else 1.0

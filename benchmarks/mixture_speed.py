@@ -1,4 +1,4 @@
-"""A default fit of the mixture: against EM from the truth, flexmix, one bare X'X, and in memory."""
+"""Speed of a default mixture fit, against EM from the truth, flexmix and X'X; its peak memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ours(X, y, k: int) -> LinearClassifierMixture:
 
 
 def em_from_truth(X, y, profiles) -> LinearClassifierMixture:
-    """One plain run of EM, ended when a step gains less than 1e-3, as for our climbs."""
+    """Run EM once, until a step gains less than 1e-3, as our own fits do."""
     return LinearClassifierMixture(
         len(profiles), init=profiles, subspace=None, solver="em", max_iter=2000
     ).fit(X, y)

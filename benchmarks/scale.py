@@ -1,8 +1,7 @@
 """Rows that are not in memory: time and memory of files, Dask and Spark (``make scale``).
 
-Every measurement runs in a process of its own, so that its peak memory is its own too. The files
-are made once, in output/scale, and need 6 GB there. Results go to docs/scale as a table and
-a picture.
+Every measurement runs in a process of its own, which has its own peak memory. The files are made
+once, in output/scale, and need 6 GB. The results go to docs/scale, as a table and a picture.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def best(program: str, *arguments: Any, repeat: int = 2) -> dict[str, float]:
 
 
 def rows_on_disk(n: int, d: int) -> Path:
-    """Write a mixture of three classifiers, in float32, and return where."""
+    """Write rows of a mixture of three classifiers in float32, once, and return the path."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -91,7 +90,7 @@ MIXTURE = """
 source, k = spectralmirror.scan(sys.argv[1], label="y"), int(sys.argv[2])
 report(lambda: LinearClassifierMixture(k, random_state=0).fit(source))
 """
-#: The batches that a fit reads, in blocks of 16 MB, and a bare product of each.
+#: Reads the batches that a fit reads, in blocks of 16 MB, and computes X'X only.
 BARE = """
 parts, n_passes = spectralmirror.scan(sys.argv[1], label="y").parts, int(sys.argv[2])
 
@@ -227,9 +226,9 @@ def curves() -> Any:
     for d in (25, 50, 100, 200, 400):
         path = rows_on_disk(625_000, d)
         found.append(("features", d, "mirror", measured(MIRROR, path)))
-        if d <= 200:  # beyond, so many rows a feature leave starts to be looked for in all features
+        if d <= 200:  # with fewer rows per feature, starts are drawn in all features
             found.append(("features", d, "mixture", measured(MIXTURE, path, 3)))
-    for k in (1, 2, 3):  # there are three; a fourth would be looked for in vain, and for long
+    for k in (1, 2, 3):  # there are three; the search for a fourth takes long
         found.append(("components", k, "mixture", measured(MIXTURE, rows_on_disk(625_000, 100), k)))
     for workers in (1, 2):
         path = rows_on_disk(2_000_000, 100)

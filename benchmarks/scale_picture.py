@@ -1,4 +1,4 @@
-"""The curves of :mod:`benchmarks.scale`, drawn."""
+"""The picture of the curves of :mod:`benchmarks.scale`."""
 
 from __future__ import annotations
 

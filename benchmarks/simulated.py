@@ -1,4 +1,4 @@
-"""Simulated data for `benchmarks/trust.py`: features of many kinds, and faults of the labels."""
+"""Simulated data for `benchmarks/trust.py`: many feature distributions, and misspecified labels."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ CONSOLE = Console(width=150)
 
 
 def two_gaussians(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """Return rows of one of two clusters, which lie 4 apart along the diagonal."""
+    """Return rows of two clusters whose centres are 4 apart along the diagonal."""
     side = rng.choice([-1.0, 1.0], n)[:, None]
     return (rng.standard_normal((n, d)) + 2 * side / np.sqrt(d)) / np.sqrt(1 + 4 / d)
 
 
 def elliptical_t3(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """Return rows of a multivariate t with 3 degrees of freedom."""
+    """Return rows of an elliptical t distribution with 3 degrees of freedom."""
     return rng.standard_normal((n, d)) / np.sqrt(rng.chisquare(3, n))[:, None]
 
 
@@ -42,7 +42,7 @@ FEATURES: dict[str, Callable[[np.random.Generator, int, int], np.ndarray]] = {
 
 @dataclass(frozen=True)
 class Data:
-    """Rows, labels of -1 and +1, and what made them."""
+    """Rows, labels of -1 and +1, the component of each row, and P(y = +1 | x)."""
 
     X: np.ndarray
     y: np.ndarray
@@ -52,18 +52,18 @@ class Data:
 
     @property
     def log_loss(self) -> float:
-        """The held-out log-loss of who knows the truth, but not who made a label."""
+        """The log-loss of the true mixture, which does not know the components."""
         p = np.where(self.y > 0, self.proba, 1 - self.proba)
         return -float(np.log(np.maximum(p, 1e-300)).mean())
 
 
 @dataclass(frozen=True)
 class World:
-    """A mixture, and a fault that the model does not know of.
+    """A mixture, and a misspecification that the fitted model does not include.
 
-    Faults: "coins" (5 % of labels are coin flips), "flipped" (1 % of labels are turned round),
-    "uneven noise" (the scores are divided by 1/2 to 2, which depends on x), "quadratic" (scores get
-    a term of (x_1^2 - 1)), "gradual" (groups have intercepts of their own, of deviation 1).
+    Faults: "coins" (5 % of labels are coin flips), "flipped" (1 % of labels are flipped), "uneven
+    noise" (scores are multiplied by 1/2 to 2, depending on x_1), "quadratic" (scores have a term
+    x_1^2 - 1), "gradual" (each group has a random intercept of standard deviation 1).
     """
 
     profiles: np.ndarray
@@ -97,25 +97,25 @@ class World:
         return Data(X, y, groups, components, f @ self.weights)
 
     def with_(self, **changes: Any) -> World:
-        """Return the same world but for some changes."""
+        """Return a copy with some changes."""
         return replace(self, **changes)
 
 
 def turned_profiles(k: int, d: int, norm: float) -> np.ndarray:
-    """Return k orthogonal profiles (k <= d), none along a column."""
+    """Return k orthogonal profiles (k <= d), none of them along a feature."""
     basis = np.linalg.qr(np.random.default_rng(d).standard_normal((d, d)))[0]
     return norm * basis[:k]
 
 
 def over_seeds(function: Callable[..., Any], jobs: Iterable[tuple], what: str) -> list[Any]:
-    """Return what the function makes of every job, on all cores."""
+    """Apply the function to every job, on all cores."""
     jobs = list(jobs)
     results = Parallel(-1, return_as="generator")(delayed(function)(*job) for job in jobs)
     return list(track(results, total=len(jobs), description=what, console=CONSOLE, transient=True))
 
 
 def table(title: str, columns: Iterable[str]) -> Table:
-    """Return an empty table, whose first column is of words."""
+    """Return an empty table whose first column is text."""
     made = Table(title=title, title_justify="left")
     for i, column in enumerate(columns):
         made.add_column(column, justify="left" if i == 0 else "right")
@@ -123,13 +123,13 @@ def table(title: str, columns: Iterable[str]) -> Table:
 
 
 def share(hits: Any) -> str:
-    """Return a share in per cent, with its standard error, which one more data set keeps from 0."""
+    """Return a percentage and its standard error; one half-hit more keeps the latter above 0."""
     hits = np.asarray(hits, dtype=np.float64)
     error = np.append(hits, 0.5).std() / np.sqrt(len(hits))
     return f"{100 * hits.mean():.1f} ± {100 * error:.1f}"
 
 
 def mean(values: Any, digits: int = 3) -> str:
-    """Return a mean over data sets, with its standard error."""
+    """Return the mean over data sets, with its standard error."""
     values = np.asarray(values, dtype=np.float64)
     return f"{values.mean():.{digits}f} ± {values.std() / np.sqrt(len(values)):.{digits}f}"

@@ -1,4 +1,4 @@
-"""Algorithm 1: against one bare X'X, against other routes to the same answer, and in memory."""
+"""Speed of the spectral methods, against X'X and other implementations; their peak memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def paper(X: np.ndarray, y: np.ndarray) -> SpectralMirror:
 
 
 def plain_numpy(X: np.ndarray, y: np.ndarray, k: int = 2) -> np.ndarray:
-    """Algorithm 1 as most people would write it."""
+    """Return the result of Algorithm 1, written plainly."""
     first, second = np.array_split(np.arange(len(X)), 2)
     mu = X[first].mean(axis=0)
     sigma = np.cov(X[first].T)
@@ -119,7 +119,7 @@ def rows() -> Iterator[Row]:
         repeat=2,
     )
     yield Row(
-        "another label vector: all anew / moments reused, same rows",
+        "another label vector: everything again / moments reused, same rows",
         anew / reused,
         "> 1",
         f"{anew:.2f} s / {reused:.2f} s",

@@ -1,7 +1,7 @@
-"""How far can results be trusted? Over simulated data, with and without faults of the model.
+"""Coverage, calibration, false-positive rates and power on simulated data, also misspecified.
 
-Run with ``make trust``, about 25 minutes on two cores; ``SECTION=coverage`` for one of
-`SECTIONS`. Seeds are fixed. Every figure is a mean over data sets, with its standard error.
+Run with ``make trust``, about 25 minutes on two cores; ``SECTION=coverage`` runs one of `SECTIONS`.
+Seeds are fixed. Every number is a mean over data sets, with its standard error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How often more classifiers are counted than there are, and how often two are found."""
+"""How often too many classifiers are counted, and how often two are found."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from spectralmirror import LinearClassifierMixture, SpectralMirror
 
 MIRROR_SEEDS, MIXTURE_SEEDS, POWER_SEEDS = 20, 10, 10
 SHAPES = [(d, n) for d in (2, 10, 50) for n in (500, 5_000)]
-#: Fitted by the mixture, too, which takes longer, and does not mind how features are distributed.
 HALVES = np.full(2, 0.5)
+#: The features that the mixture is fitted to: it takes longer, and depends less on them.
 SLOW = ("Gaussian", "t_3", "binary")
 
 
 def counted(world: World, n: int, seed: int, mixture: bool, options: dict) -> int:
-    """Return how many classifiers are counted."""
+    """Return the number of classifiers that is found."""
     data: Data = world.draw(n, seed)
     groups = data.groups if world.group_size > 1 else None
     kind = LinearClassifierMixture if mixture else SpectralMirror
@@ -37,19 +37,19 @@ def counted(world: World, n: int, seed: int, mixture: bool, options: dict) -> in
 
 
 def single(d: int, norm: float, **options) -> World:
-    """Return one classifier; of norm 0, labels that know nothing."""
+    """Return a world of one classifier; with norm 0, labels are independent of the features."""
     return World(turned_profiles(1, d, norm), np.ones(1), **options)
 
 
 def counts() -> None:
-    """Print how often more than one classifier is counted where there is one, or none at all."""
+    """Print how often more than one classifier is counted when there is one, or none."""
     kinds = [(f, {"features": f}, {}) for f in FEATURES]
     kinds += [("t_3, elliptical=True", {"features": "t_3"}, {"elliptical": True})]
     kinds += [("Gaussian, groups of 5", {"group_size": 5}, {})]
     kinds += [("t_3, groups of 5", {"group_size": 5, "features": "t_3"}, {})]
     kinds += [(f"{f} labels", {"response": f}, {}) for f in ("probit", "hard")]
     for mixture, seeds in ((False, MIRROR_SEEDS), (True, MIXTURE_SEEDS)):
-        for norm in (0.0, 3.0):  # labels that know nothing have no response
+        for norm in (0.0, 3.0):  # labels independent of the features have no response
             some = [(name, made, given) for name, made, given in kinds
                     if not (mixture and (given or made.get("features", "Gaussian") not in SLOW))
                     and not (norm == 0 and "response" in made)]  # fmt: skip
@@ -58,7 +58,7 @@ def counts() -> None:
 
 def _print_counts(kinds: list, mixture: bool, norm: float, seeds: int) -> None:
     who = 'LinearClassifierMixture("auto")' if mixture else 'SpectralMirror("auto"), nominal 1 %'
-    truth = "one classifier of norm 3" if norm else "labels that know nothing"
+    truth = "one classifier of norm 3" if norm else "labels independent of the features"
     made = table(
         f"{who}: more than one counted, in % of {seeds} data sets, ± standard error; {truth}",
         ["features", *(f"d={d}, n={n:,}" for d, n in SHAPES), "all"],
@@ -74,7 +74,7 @@ def _print_counts(kinds: list, mixture: bool, norm: float, seeds: int) -> None:
 
 
 def power() -> None:
-    """Print how often two classifiers, at a right angle, are counted as two."""
+    """Print how often two classifiers at a right angle are counted as two."""
     made = table(
         f"Two classifiers of equal weight at 90°, d = 10: exactly two counted, in % of "
         f"{POWER_SEEDS} data sets, ± standard error",

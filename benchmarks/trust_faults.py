@@ -1,4 +1,4 @@
-"""What becomes of a fit whose model is wrong: profiles, subspace and predictions of new rows."""
+"""Fits of a misspecified model: errors of profiles, subspace and predictions of new rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spectralmirror.metrics import profile_error, subspace_error
 SEEDS = 10
 N, D, FRESH = 10_000, 10, 20_000
 TWO = World(turned_profiles(2, D, 4.0), np.array([0.6, 0.4]))
-#: Persons: ten labels each.
+#: Ten labels per person.
 PERSONS = TWO.with_(group_size=10)
 
 WORLDS: list[tuple[str, World, str]] = [
@@ -21,7 +21,7 @@ WORLDS: list[tuple[str, World, str]] = [
     *((f"{kind} features", TWO.with_(features=kind), "logistic")
       for kind in FEATURES if kind != "Gaussian"),
     ("5 % coin flips", TWO.with_(fault="coins"), "logistic"),
-    ("1 % of labels turned round", TWO.with_(fault="flipped"), "logistic"),
+    ("1 % of labels flipped", TWO.with_(fault="flipped"), "logistic"),
     ("noise depends on x", TWO.with_(fault="uneven noise"), "logistic"),
     ("a quadratic term", TWO.with_(fault="quadratic"), "logistic"),
     ("persons, the model holds", PERSONS, "logistic"),
@@ -37,7 +37,7 @@ def log_loss(mixture: LinearClassifierMixture, X: np.ndarray, y: np.ndarray) -> 
 
 
 def one(world: World, response: str, seed: int) -> list[float]:
-    """Return errors of direction, length and span, log-loss above the truth's, and the count."""
+    """Return errors of direction, length and span, log-loss in excess of the truth's, and k."""
     data, fresh = world.draw(N, seed), world.draw(FRESH, seed)
     groups = data.groups if world.group_size > 1 else None
     with warnings.catch_warnings():
@@ -67,13 +67,13 @@ COLUMNS = ["what", "profile error", "length", "span: mixture", "mirror", "ellipt
 
 
 def faults() -> None:
-    """Print what faults do."""
+    """Print the effect of each misspecification."""
     _print(f"Two logistic classifiers of norm 4 at 90°, weights 0.6 and 0.4, d = {D}, n = {N:,}",
            WORLDS)  # fmt: skip
 
 
 def responses() -> None:
-    """Print what a wrong response does."""
+    """Print the effect of a wrong response."""
     kinds = ("logistic", "probit", "hard")
     worlds = [
         (f"{true} labels fitted as {fitted}", TWO.with_(response=true), fitted)

@@ -1,4 +1,4 @@
-"""Whether 95 % intervals hold the truth in 95 %, and probabilities come true as often as said."""
+"""Coverage of 95 % confidence intervals, and calibration of probabilities."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Case:
 
     @property
     def world(self) -> World:
-        """What makes the data."""
+        """The mixture that makes the data."""
         return World(
             turned_profiles(self.k, self.d, 3.0), np.array(WEIGHTS[self.k]),
             np.linspace(0.0, 0.5, self.k), self.response, self.features, self.group_size,
@@ -67,9 +67,9 @@ def fitted(case: Case, seed: int):
 
 
 def covered(case: Case, seed: int) -> list[float]:
-    """Return which shares of profile entries, intercepts and weights lie in their intervals.
+    """Return the shares of coefficients, intercepts and weights that lie in their intervals.
 
-    And in those without a correction for few groups.
+    First with, then without the correction for few groups.
     """
     data, mixture, order = fitted(case, seed)
     if mixture.n_components_ < case.k or mixture.covariance_ is None:
@@ -122,14 +122,14 @@ CALIBRATION = [
 
 
 def by_bin(said: np.ndarray, true: np.ndarray) -> np.ndarray:
-    """Return number, mean of what was said, and share of what came true, in ten bins."""
+    """Return counts, sums of predicted probabilities, and counts of events, in ten bins."""
     index = np.clip(np.digitize(said, BINS) - 1, 0, 9)
     sums = [np.bincount(index, v, minlength=10) for v in (np.ones(len(said)), said, true)]
     return np.array(sums)
 
 
 def calibrated(case: Case, seed: int) -> np.ndarray:
-    """Return sums by bin, of P(y = +1) and of the posteriors of all components, on fresh rows."""
+    """Return sums per bin, of P(y = +1) and of the posteriors of all components, on fresh rows."""
     _, mixture, order = fitted(case, seed)
     fresh = case.world.draw(FRESH, seed)
     groups = fresh.groups if case.group_size > 1 else None
@@ -141,13 +141,13 @@ def calibrated(case: Case, seed: int) -> np.ndarray:
 
 
 def error(sums: np.ndarray) -> float:
-    """Return the expected calibration error: what was said less what came true, over bins."""
+    """Return the expected calibration error: |predicted - observed|, averaged over bins."""
     number, said, true = sums
     return float(np.abs(said - true).sum() / number.sum())
 
 
 def calibration() -> None:
-    """Print calibration errors, and what became of each bin."""
+    """Print calibration errors, and the observed frequency in each bin."""
     jobs = [(case, seed) for case in CALIBRATION for seed in range(CALIBRATION_SEEDS)]
     found = over_seeds(calibrated, jobs, "calibration")
     found = np.array(found).reshape(len(CALIBRATION), CALIBRATION_SEEDS, 2, 3, 10)
@@ -155,7 +155,7 @@ def calibration() -> None:
     errors = table(
         f"Expected calibration error, two classifiers, 20 features; {CALIBRATION_SEEDS} data sets, "
         f"{FRESH:,} fresh rows each; ± standard error",
-        ["fitted to", "predict_proba", "component_proba", "said above 0.8", "came true"],
+        ["fitted to", "predict_proba", "component_proba", "predicted > 0.8", "observed"],
     )
     for case, part, total in zip(CALIBRATION, found, summed, strict=True):
         number, said, true = total[1][:, 8:].sum(axis=1)
@@ -166,7 +166,7 @@ def calibration() -> None:
         )  # fmt: skip
     CONSOLE.print(errors)
     for i, what in enumerate(("predict_proba", "component_proba")):
-        title = f"{what}: how often came true what was said to have a probability of ..."
+        title = f"{what}: observed frequency, by predicted probability"
         bins = [f"{a:.1f}-{a + 0.1:.1f}" for a in BINS[:-1]]
         made = table(title, ["fitted to", *bins])
         for case, total in zip(CALIBRATION, summed, strict=True):

@@ -1,4 +1,4 @@
-"""What each mirror sees of the second direction at 130 degrees, against the weight p of the first.
+"""The signal of the second direction in each mirror at 130 degrees, against the weight p.
 
 The population signal by quadrature, in units of its noise: E[e T(s) (t^2 - 1)] / sqrt(2 E[e^2 T^2])
 for mirrors of products, and E[e T(s) t] / sqrt(E[e^2 T^2]) for mirrors of rows, with s along r and

@@ -17,7 +17,7 @@ PICTURE = Path(__file__).parents[1] / "docs" / "images" / "mixture.png"
 
 
 def main() -> None:
-    """Fit with and without knowing which ratings belong to one session, print and draw."""
+    """Fit ratings grouped by session, and draw who rated, with and without the sessions."""
     X, y, truth = make_linear_classifier_mixture(
         6_000, 10, weights=[0.6, 0.4], group_size=20, random_state=0
     )

@@ -1,4 +1,4 @@
-"""Why mirroring shows what the labels hide: the plane of two classifiers, without noise.
+"""Why mirroring shows what the labels hide: the population of two classifiers in a plane.
 
 Draws docs/images/idea.png and docs/images/evidence.png.
 """
@@ -38,7 +38,7 @@ def expected_label(points: np.ndarray) -> np.ndarray:
 
 
 def draw_idea() -> None:
-    """Draw the expected label, the mirrored one, and what each says of a direction."""
+    """Draw the expected label, the mirrored one, and the second moment of each by direction."""
     side = np.linspace(-2.6, 2.6, 301)
     plane = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     density = np.exp(-0.5 * (plane**2).sum(axis=1))
@@ -91,21 +91,21 @@ def arrow(ax: Any, tip: np.ndarray, colour: str) -> None:
 
 
 def draw_evidence() -> None:
-    """Draw how often the right classifier is named, against the number of labels of one person."""
+    """Draw how often a person is assigned correctly, against the number of labels per person."""
     sizes = np.array([1, 2, 3, 5, 7, 10, 15, 20, 30])
     figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
     for norm, colour in ((1, COMPONENTS[2]), (2, COMPONENTS[0]), (4, COMPONENTS[4])):
-        right = [share_named(size, norm) for size in sizes]
+        right = [share_assigned(size, norm) for size in sizes]
         ax.plot(sizes, right, "o-", color=colour, label=f"profiles of length {norm}")
     ax.axhline(0.6, color="#8c8c8c", linestyle=":")
-    ax.text(30, 0.595, "always naming the more frequent one", ha="right", va="top", fontsize=9)
-    ax.set(xlabel="labels of one person", ylabel="share named rightly", ylim=(0.5, 1.01))
+    ax.text(30, 0.595, "always choosing the more frequent one", ha="right", va="top", fontsize=9)
+    ax.set(xlabel="labels of one person", ylabel="share assigned correctly", ylim=(0.5, 1.01))
     ax.legend(frameon=False, loc="center right")
     figure.savefig(IMAGES / "evidence.png", dpi=110)
 
 
-def share_named(size: int, norm: float) -> float:
-    """Return the share of 2,000 groups whose classifier the true model names."""
+def share_assigned(size: int, norm: float) -> float:
+    """Return the share of 2,000 groups that the true model assigns to the right classifier."""
     weights = np.array([0.6, 0.4])
     X, y, truth = make_linear_classifier_mixture(
         2_000 * size, 10, profile_norm=norm, weights=weights, group_size=size, random_state=0

@@ -1,7 +1,7 @@
 """K nearest neighbours before and after SpectralMirror, as pipelines.
 
-Two people share an account; nobody recorded who rated. Neighbours in 20 features are far away, in
-the plane of the two hidden classifiers they are near. Prints accuracies and errors on new rows.
+Two people share an account, and who rated was not recorded. Neighbours are far away in 20 features,
+and near in the plane of the two hidden classifiers. Prints accuracies and errors on new rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ N, NEW = 4000, 2000
 
 
 def recipes(n: int) -> dict[str, BaseEstimator]:
-    """Return classifiers of labels: the paper's two choices of K, and a cross-validated one."""
+    """Return classifiers of labels: the paper's two choices of K, and K by cross-validation."""
     root, log = round(np.sqrt(n)), round(np.log(n))
     plane_first = make_pipeline(SpectralMirror(2), KNeighborsClassifier())
     many = {"kneighborsclassifier__n_neighbors": [5, 15, 45, 135, 405]}
@@ -41,7 +41,7 @@ def main() -> None:
     )
     new, expected = X[N:], truth.expected_label(X[N:])
     best = np.mean(np.where(expected > 0, 1, -1) == y[N:])
-    print(f"share of {NEW:,} new labels predicted rightly, from {N:,} rows")
+    print(f"share of {NEW:,} new labels predicted correctly, from {N:,} rows")
     for name, recipe in recipes(N).items():
         print(f"  {name:32} {recipe.fit(X[:N], y[:N]).score(new, y[N:]):.3f}")
     print(f"  {'knowing both classifiers':32} {best:.3f}")

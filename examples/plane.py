@@ -1,4 +1,4 @@
-"""Find two hidden classifiers and their plane, and draw them: docs/images/mirror.png."""
+"""Find two hidden classifiers and their plane, and draw them: output/plane.png."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PICTURE = Path(__file__).parents[1] / "output" / "plane.png"
 def main() -> None:
     """Simulate, fit, print and draw."""
     n, d = 50_000, 20
-    print(f"{n:,} rows of {d} features. Each label came from one of 2 hidden classifiers, taken")
+    print(f"{n:,} rows of {d} features. Each label came from one of 2 hidden classifiers, drawn")
     print("with probabilities 0.6 and 0.4; which one was not recorded.\n")
     X, y, truth = make_linear_classifier_mixture(
         n, d, weights=[0.6, 0.4], profiles=6 * np.eye(2, d), random_state=0
@@ -40,7 +40,7 @@ def main() -> None:
     paper = SpectralMirror(k, method="paper").fit(X, y)
     print(f"SpectralMirror took {seconds:.2f} s.")
     print(f"  components found             {k} (truth: 2), one of them the mirror direction")
-    print(f"  eigenvalues that stand out   {outliers}, in units of noise")
+    print(f"  eigenvalues that stand out   {outliers}, in units of the noise")
     print(f"  all the others               {bulk.min():.1f} to {bulk.max():.1f}")
     print(f"  angles to the true plane     {angles[0]:.1f} and {angles[1]:.1f} degrees")
     print(f"  its own estimate             {np.degrees(mirror.error_estimate_):.1f} degrees")
@@ -48,7 +48,7 @@ def main() -> None:
     for name, basis in (
         ("this plane", mirror.components_),
         ("the paper's algorithm", paper.components_),
-        ("a plane at random", blind),
+        ("a random plane", blind),
     ):
         print(f"    {name:<26} {subspace_error(basis, truth.profiles):.3f}")
 
@@ -64,10 +64,10 @@ def main() -> None:
     print(f"  weights                      {mixture.weights_.round(3)} (truth: 0.6 and 0.4)")
     print(f"  relative error of profiles   {profile_error(truth.profiles, mixture.coef_):.3f}")
     error = component_error(truth.components, who)
-    print(f"  labels given to the right    {1 - error:.0%}, as it expected "
-          f"({mixture.expected_accuracy_:.0%}): one label says little")  # fmt: skip
+    print(f"  labels assigned correctly    {1 - error:.0%}, and it expected "
+          f"{mixture.expected_accuracy_:.0%}: one label says little")  # fmt: skip
     error = component_error(new.components, together)
-    print(f"  the same, 20 labels together {1 - error:.1%}")
+    print(f"  the same, groups of 20       {1 - error:.1%}")
 
     figure, axes = plt.subplots(1, 3, figsize=(12.4, 4.45), layout="constrained")
     plot_mirror(mirror, X, y, axes=axes[:2])

@@ -1,4 +1,4 @@
-"""Hide the party of senators and find it again (docs/tutorial.md). Draws docs/images/senate.png."""
+"""Hide the parties of senators and find them again (docs/tutorial.md): docs/images/senate.png."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def draw_calls(ax: Any, features: np.ndarray, mixture: LinearClassifierMixture) 
 
 
 def draw_senators(ax: Any, senators: np.ndarray, ratio: np.ndarray) -> None:
-    """Draw the evidence for each senator, in its order."""
+    """Draw the evidence for each senator, in increasing order."""
     order = np.argsort(ratio)
     for place, i in enumerate(order):
         colour, _ = PARTIES[senators["party"][i]]

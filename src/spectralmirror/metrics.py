@@ -1,4 +1,4 @@
-"""How far an estimate is from the truth: subspaces, components and profiles."""
+"""Distances between an estimate and the truth: of subspaces, components and profiles."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["component_error", "principal_angles", "profile_error", "subspace_err
 def principal_angles(A: ArrayLike, B: ArrayLike) -> Vector:
     """Return the principal angles between the row spaces of A and B, largest first.
 
-    Each angle comes from its sine and its cosine together (both are singular values, as in
-    Knyazev and Argentati 2002), so that it is accurate to rounding near 0 and near pi/2 alike.
-    Rows need be neither orthogonal nor of unit length.
+    Each angle is computed from its sine and its cosine, both of them singular values (Knyazev and
+    Argentati 2002), and is accurate to rounding near 0 as well as near pi/2. Rows need not be
+    orthogonal or of unit length.
 
     Parameters
     ----------
     A, B : array-like of shape (k, n_features)
-        Vectors that span each subspace, one a row.
+        Vectors that span each subspace, one per row.
 
     Returns
     -------
@@ -59,13 +59,13 @@ def principal_angles(A: ArrayLike, B: ArrayLike) -> Vector:
 def subspace_error(A: ArrayLike, B: ArrayLike) -> float:
     """Return the sine of the largest principal angle, sin d_P, between the row spaces of A and B.
 
-    0 when the spaces agree, 1 when some direction of one is orthogonal to the other. Where the
-    dimensions differ it is 0 when the smaller space lies inside the larger.
+    It is 0 if the spaces agree, and 1 if some direction of one is orthogonal to the other. If the
+    dimensions differ, it is 0 if the smaller space lies inside the larger.
 
     Parameters
     ----------
     A, B : array-like of shape (k, n_features)
-        Vectors that span each subspace, one a row.
+        Vectors that span each subspace, one per row.
 
     Returns
     -------
@@ -76,10 +76,10 @@ def subspace_error(A: ArrayLike, B: ArrayLike) -> float:
 
 
 def component_error(true: ArrayLike, found: ArrayLike) -> float:
-    """Return the share of wrong assignments under the best one-to-one matching of names.
+    """Return the share of rows assigned incorrectly, under the best matching of component names.
 
-    Which number a component carries means nothing, so the names are matched first (Hungarian
-    method on the contingency table). Either side may have more components than the other.
+    The names of components carry no meaning, so they are matched one to one first (Hungarian method
+    on the contingency table). Either side may have more components than the other.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def component_error(true: ArrayLike, found: ArrayLike) -> float:
     check_consistent_length(true, found)
     table = contingency_matrix(_assignment(true, "true"), _assignment(found, "found"))
     if not table.size:
-        raise ValueError("true and found are empty: there is no assignment to judge.")
+        raise ValueError("true and found are empty: pass at least one row.")
     agreed = table[linear_sum_assignment(table, maximize=True)].sum()
     return float(1 - agreed / table.sum())
 
@@ -113,36 +113,36 @@ def profile_error(true: ArrayLike, found: ArrayLike, *, scale_free: bool = False
     Parameters
     ----------
     true, found : array-like of shape (k, n_features)
-        The profiles u_l and their estimates v_l, one a row, in any order.
+        The profiles u_l and their estimates v_l, one per row, in any order.
     scale_free : bool, default=False
-        Compare directions only: every profile is brought to unit length first. For hard
-        labels, where norms are not identified.
+        Compare directions only, by scaling every profile to unit length first: hard labels do not
+        identify norms.
 
     Returns
     -------
     float
-        0 when all profiles agree.
+        0 if all profiles agree.
     """
     U, V = check_table(true, "true"), check_table(found, "found")
     if U.shape != V.shape:
         raise ValueError(
             f"true and found must have the same shape, got {U.shape} and {V.shape}: "
-            "as many profiles, over the same features."
+            "pass equally many profiles of the same features."
         )
     if not U.any():
-        raise ValueError("true has only zero profiles, against which no relative error exists.")
+        raise ValueError("true has only zero profiles, so a relative error is not defined.")
     if scale_free:
         U, V = _unit_rows(U, "true"), _unit_rows(V, "found")
     length = np.abs(U).max()
     scale = max(length, np.abs(V).max())
     squares = np.square(U[:, None, :] / scale - V[None, :, :] / scale).sum(axis=2)
     total = squares[linear_sum_assignment(squares)].sum()
-    with np.errstate(over="ignore", divide="ignore"):  # more than 1e308 times too long is inf
+    with np.errstate(over="ignore", divide="ignore"):  # an error above 1e308 is inf
         return float(np.sqrt(total) / np.linalg.norm(U / length) / (length / scale))
 
 
 def _unit_rows(A: ArrayLike, name: str) -> Matrix:
-    """Rows scaled to unit length, zero rows kept; free of overflow and underflow."""
+    """Scale rows to unit length, except zero rows, without overflow or underflow."""
     rows = check_table(A, name)
     largest = np.abs(rows).max(axis=1, keepdims=True)
     rows = np.ldexp(rows, -np.frexp(largest)[1])  # by a power of two, so that nothing is rounded
@@ -151,7 +151,7 @@ def _unit_rows(A: ArrayLike, name: str) -> Matrix:
 
 
 def _assignment(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return the component of each row, none of which is missing."""
+    """Return the component of each row as an array; raise ValueError if one is missing."""
     refuse_masked(values, name)
     found = column_or_1d(values)
     if found.dtype.kind in "fO" and any(map(is_missing, found.tolist())):

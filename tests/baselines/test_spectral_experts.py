@@ -6,7 +6,6 @@ import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spectralmirror.baselines import NoDecompositionError, SpectralExperts
-from spectralmirror.baselines.tensors import SymmetricIndex, power_decomposition
 from spectralmirror.experiments.data import regression_mixture
 from spectralmirror.metrics import profile_error, subspace_error
 
@@ -27,38 +26,6 @@ def test_scikit_learn_checks(estimator, check):
 
 def orthonormal(n, seed=0):
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((n, n)))[0]
-
-
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_symmetric_index_is_an_isometry(order):
-    rng = np.random.default_rng(order)
-    index = SymmetricIndex(4, order)
-    vector = rng.standard_normal(len(index))
-    M = index.tensor(vector)
-    np.testing.assert_allclose(index.vector(M), vector)
-    assert np.isclose(np.sum(M**2), vector @ vector)
-    x = rng.standard_normal(4)
-    power = x
-    for _ in range(order - 1):
-        power = np.multiply.outer(power, x)
-    assert np.isclose(np.sum(M * power), index.features(x[None])[0] @ vector)
-
-
-def test_symmetric_index_takes_the_symmetric_part():
-    T = np.random.default_rng(0).standard_normal((3, 3, 3))
-    orders = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
-    index = SymmetricIndex(3, 3)
-    symmetric = np.mean([T.transpose(order) for order in orders], axis=0)
-    np.testing.assert_allclose(index.tensor(index.vector(T)), symmetric)
-
-
-def test_power_method_finds_an_orthogonal_decomposition():
-    v, values = orthonormal(4)[:3], np.array([3.0, 2.0, 0.7])
-    T = np.einsum("l,li,lj,lk->ijk", values, v, v, v)
-    found, vectors = power_decomposition(T, 3, np.random.RandomState(0))
-    order = np.argsort(-found)
-    np.testing.assert_allclose(found[order], values, rtol=1e-8)
-    np.testing.assert_allclose(vectors[order], v, atol=1e-6)
 
 
 @pytest.mark.parametrize(("d", "k", "n"), [(5, 2, 30_000), (5, 3, 150_000), (8, 2, 60_000)])
@@ -119,9 +86,13 @@ def test_second_moment_satisfies_the_conditions_of_the_nuclear_norm():
 
 @pytest.mark.filterwarnings("ignore:The weights of the components")  # of labels of 0 and 1
 def test_breaks_on_binary_labels():
-    """y^2 is constant for -1 and +1; for 0 and 1 what is left of M_2 is noise."""
+    """y^2 is constant for -1 and +1; for 0 and 1 what is left of M_2 is noise.
+
+    Over 24 seeds the sine is 0.049 on responses, with a standard deviation of 0.019, and 0.975 on
+    labels, with one of 0.041: the means of 4 seeds may be off by 5 standard errors.
+    """
     sines = {"responses": [], "labels": []}
-    for seed in range(8):
+    for seed in range(4):
         X, y, profiles = regression_mixture(5, 10_000, seed)
         responses = SpectralExperts(2, random_state=0).fit(X, y)
         sines["responses"].append(subspace_error(responses.coef_, profiles))
@@ -133,9 +104,8 @@ def test_breaks_on_binary_labels():
             sines["labels"].append(subspace_error(labels.coef_, profiles))
         except NoDecompositionError:
             sines["labels"].append(1.0)
-    # two random planes in five dimensions have a mean sine of 0.92
-    assert np.mean(sines["responses"]) < 0.15
-    assert np.mean(sines["labels"]) > 0.8
+    assert np.mean(sines["responses"]) < 0.1
+    assert np.mean(sines["labels"]) > 0.87  # two random planes in five dimensions: 0.92
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-60, 1e60, 1e150])

@@ -1,6 +1,6 @@
-"""Full disks, files that change while they are read, interruptions while commands are loaded.
+"""Full disks, files that change while they are read, interruptions while a command is loaded.
 
-``make faults`` does the same at many more moments.
+``make faults`` tries many more moments.
 """
 
 import os
@@ -11,12 +11,13 @@ import time
 
 import pytest
 import typer
-from benchmarks.faults import _spill_full, changing, disk_full, small_disk
+from benchmarks.changing_files import changing
+from benchmarks.full_disks import disk_full, small_disk, spill_full
 from benchmarks.interruptions import COMMANDS
 
 from spectralmirror.cli.console import told
 
-#: An import that never ends, once it has told that it is under way.
+#: An import that says that it has begun, and never ends.
 LOADING = """
 import sys, time
 
@@ -57,7 +58,7 @@ def test_an_interruption_while_the_command_is_loaded(tmp_path, sent):
     ],
 )
 def test_files_that_change_while_they_are_read(kind, act, when, tmp_path):
-    assert changing(tmp_path / "here", kind, act, when) == "told, nothing written"
+    assert changing(tmp_path / "here", kind, act, when) == "reported, nothing written"
 
 
 def disk(folder, kilobytes):
@@ -74,13 +75,13 @@ def disk(folder, kilobytes):
 def test_no_room_for_a_table(tmp_path):
     (simulate,) = (command for command in COMMANDS if command.name == "simulate")
     with disk(tmp_path / "disk", 256) as small:
-        assert disk_full(simulate, tmp_path, small) == "told, the old file kept"
+        assert disk_full(simulate, tmp_path, small) == "reported, the old file kept"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs tmpfs")
 def test_no_room_for_scattered_groups(tmp_path):
     with disk(tmp_path / "disk", 64) as small:
-        assert _spill_full(small) == "told"
+        assert spill_full(small) == "reported"
 
 
 def interrupted_import():

@@ -1,37 +1,29 @@
-"""What must hold of the public names for any valid data; `make properties` tries many more."""
+"""What must hold for any valid data; `make properties` tries many more examples."""
 
-import os
-import subprocess
-import sys
 import tempfile
-import warnings
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from spectralmirror import (
     FeatureMoments,
     LinearClassifierMixture,
-    MixtureWarning,
     PrincipalHessianDirections,
     SpectralMirror,
-    WeakSignalWarning,
     load,
     pairwise_differences,
     save,
-    scan,
 )
-from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.metrics import profile_error, subspace_error
+from tests.helpers.digests import digest
+from tests.helpers.refusals import assert_clear
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::spectralmirror.MixtureWarning",  # some of these rows are few,
-    "ignore::spectralmirror.WeakSignalWarning",  # or know nothing
+    "ignore::spectralmirror.MixtureWarning",  # some of these tables have few rows,
+    "ignore::spectralmirror.WeakSignalWarning",  # or labels independent of the features
     "ignore:.*shuffle rows that are sorted",
 )
 
@@ -43,13 +35,12 @@ DRAWS = {
     "counts": lambda rng, shape: rng.poisson(3.0, shape).astype(float),
     "lattice": lambda rng, shape: rng.integers(-1, 2, shape) * 0.1,
 }
-FEWER = settings(max_examples=settings().max_examples // 4)
 LABELS = [(-1, 1), (0, 1), (False, True), ("no", "yes"), (2.5, 7.0)]
 
 
 @st.composite
 def tables(draw, most_rows=120, most_features=5):
-    """Rows of any distribution and unit, labels of any kind that know something or nothing."""
+    """Rows of any distribution and unit; labels of any kind, dependent on the features or not."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1), label="seed"))
     n, d = draw(st.integers(2, most_rows), label="n"), draw(st.integers(1, most_features))
     X = DRAWS[draw(st.sampled_from(sorted(DRAWS)))](rng, (n, d))
@@ -64,18 +55,14 @@ def tables(draw, most_rows=120, most_features=5):
 
 
 def fitted_or_told(estimator, *rows, **named):
-    """Return the fitted estimator, or None where one sentence says why there is none."""
+    """Return the fitted estimator, or None if a clear sentence says why it cannot be fitted."""
     try:
         return estimator.fit(*rows, **named)
     except ValueError as error:
         sentence = str(error)
     event(f"told: {sentence[:20]}")
-    assert 10 < len(sentence) < 400, sentence
-    assert "\n" not in sentence
+    assert_clear(sentence)
     return None
-
-
-# ------------------------------------------------------------------ any data at all
 
 
 @given(
@@ -175,107 +162,6 @@ def test_moments_can_be_merged_in_any_order(table, data):
     )
 
 
-# ------------------------------------------------------------------ data with a clear answer
-
-
-@st.composite
-def clear(draw):
-    """Two classifiers that groups of eight rows tell apart, and a seed for what is done to them."""
-    seed, d = draw(st.integers(0, 10_000), label="seed"), draw(st.integers(2, 5), label="d")
-    rng = np.random.default_rng(seed)
-    U = np.linalg.qr(rng.standard_normal((d, d)))[0][:2] * 2.5
-    X, y, truth = make_linear_classifier_mixture(
-        2_000, profiles=U, weights=[0.6, 0.4], group_size=8, random_state=seed
-    )
-    return X, y, truth.groups, rng
-
-
-def mixture_of(X, y, groups, **options):
-    options = {"l2": 0.0, "random_state": 0, **options}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", MixtureWarning)
-        return LinearClassifierMixture(2, **options).fit(X, y, groups=groups)
-
-
-def mirror_of(X, y, groups=None, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", WeakSignalWarning)
-        return SpectralMirror(2, random_state=0, **options).fit(X, y, groups=groups)
-
-
-@FEWER
-@given(clear())
-def test_linear_maps_and_shifts(table):
-    """x -> A x + b: profiles become A^-T u, intercepts lose <A^-T u, b>, predictions stay."""
-    X, y, groups, rng = table
-    d = X.shape[1]
-    left, right = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in "ab")
-    A = left * 10.0 ** rng.uniform(-2, 2, d) @ right
-    b = 10.0 ** rng.uniform(-1, 3) * rng.standard_normal(d)
-    mapped = X @ A.T + b
-    one, other = mixture_of(X, y, groups), mixture_of(mapped, y, groups)
-    np.testing.assert_allclose(other.coef_ @ A, one.coef_, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(
-        other.intercept_ + other.coef_ @ b, one.intercept_, rtol=1e-5, atol=1e-5
-    )
-    np.testing.assert_allclose(other.predict_proba(mapped), one.predict_proba(X), atol=1e-6)
-    np.testing.assert_allclose(other.weights_, one.weights_, atol=1e-6)
-    before, after = mirror_of(X, y, groups), mirror_of(mapped, y, groups)
-    assert subspace_error(after.components_ @ A, before.components_) < 1e-4
-
-
-@FEWER
-@given(clear())
-def test_flipped_labels_permuted_rows_and_renamed_groups(table):
-    X, y, groups, rng = table
-    one = mixture_of(X, y, groups)
-    flipped = mixture_of(X, -y, groups)
-    np.testing.assert_allclose(flipped.coef_, -one.coef_, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(flipped.predict_proba(X), one.predict_proba(X)[:, ::-1], atol=1e-7)
-    order = rng.permutation(len(X))
-    names = np.array([f"evening {g}" for g in rng.permutation(groups.max() + 1)[groups]])
-    other = mixture_of(X[order], y[order], names[order])
-    np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(
-        other.component_proba(X, y, groups=names), one.component_proba(X, y, groups), atol=1e-6
-    )
-    span = mirror_of(X, y, groups).components_
-    for again in (mirror_of(X, -y, groups), mirror_of(X[order], y[order], names[order])):
-        assert subspace_error(again.components_, span) < 1e-5
-
-
-@FEWER
-@given(clear())
-def test_repeated_rows_are_weights(table):
-    X, y, groups, rng = table
-    times = np.repeat(rng.integers(0, 4, groups.max() + 1), 8)[: len(X)]
-    # a group that counts twice is two groups
-    copies = np.concatenate([np.arange(w) for w in times]).astype(int)
-    rows = np.repeat(np.arange(len(X)), times)
-    repeated = mixture_of(X[rows], y[rows], groups[rows] * 4 + copies)
-    weighted = LinearClassifierMixture(2, l2=0.0, random_state=0).fit(X, y, groups, times)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(weighted.log_likelihood_, repeated.log_likelihood_, rtol=1e-9)
-    np.testing.assert_allclose(
-        weighted.coef_standard_error_, repeated.coef_standard_error_, rtol=1e-3
-    )
-
-
-@FEWER
-@given(clear(), st.data())
-def test_blocks_of_any_size_are_the_rows(table, data):
-    X, y, groups, _ = table
-    edges = [0, *sorted(data.draw(st.sets(st.integers(1, len(X) - 1), max_size=6))), len(X)]
-    parts = [slice(a, b) for a, b in pairwise(edges)]
-    source = scan(lambda: ((X[part], y[part], groups[part]) for part in parts))
-    one, other = mixture_of(X, y, groups), LinearClassifierMixture(2, l2=0.0, random_state=0)
-    other.fit(source)
-    np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(other.log_likelihood_, one.log_likelihood_, rtol=1e-9)
-    again = SpectralMirror(2, random_state=0).fit(source)
-    assert subspace_error(again.components_, mirror_of(X, y, groups).components_) < 1e-6
-
-
 @given(tables(), st.sampled_from(["mixture", "mirror"]))
 def test_what_is_stored_is_what_was_fitted(table, kind):
     X, y, groups, _ = table
@@ -308,54 +194,3 @@ def test_comparisons_do_not_depend_on_the_side(table, names):
     assert (differences == -swapped).all()
     assert (y == won).all()
     assert (y != z).all()
-
-
-# ------------------------------------------------------------------ threads and processes
-
-
-def digest(model):
-    """Return a digest of all that was fitted, to the last bit."""
-    text = sha256()
-    for name, value in sorted(vars(model).items()):
-        if name.endswith("_"):
-            text.update(name.encode())
-            array = isinstance(value, np.ndarray) and value.dtype != object
-            text.update(value.tobytes() if array else repr(value).encode())
-    return text.hexdigest()
-
-
-def digests():
-    """Return digests of fits that use threads: more rows than a block holds."""
-    X, y, truth = make_linear_classifier_mixture(40_000, 8, group_size=4, random_state=0)
-    yield digest(SpectralMirror(2, random_state=0).fit(X, y))
-    yield digest(SpectralMirror(2, method="paper").fit(X, y))
-    yield digest(SpectralMirror(2, random_state=0).fit(X, y, groups=truth.groups))
-    yield digest(LinearClassifierMixture(2, random_state=0).fit(X, y))
-    yield digest(LinearClassifierMixture(2, random_state=0).fit(X, y, groups=truth.groups))
-
-
-def test_the_same_seed_is_the_same_answer_in_any_process():
-    """To the last bit, on one thread or two, whatever the hashes of text are."""
-    here = list(digests())
-    program = "import tests.robustness.test_properties as t; print(*t.digests(), sep='\\n')"
-    for n_threads, hash_seed in (("1", "1"), ("2", "2")):
-        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
-        environment = dict.fromkeys(names, n_threads) | {"PYTHONHASHSEED": hash_seed}
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=Path(__file__).parents[2],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.split() == here, f"{n_threads} threads"
-
-
-def test_another_seed_reaches_the_same_clear_answer():
-    X, y, truth = make_linear_classifier_mixture(4_000, 4, group_size=8, random_state=1)
-    one, other = (
-        LinearClassifierMixture(2, random_state=seed).fit(X, y, groups=truth.groups)
-        for seed in (0, 1)
-    )
-    assert profile_error(one.coef_, other.coef_) < 1e-5

@@ -1,4 +1,4 @@
-"""What spectralmirror is measured against."""
+"""Other methods, which spectralmirror is compared with."""
 
 from spectralmirror.baselines.spectral_experts import NoDecompositionError, SpectralExperts
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_even_slices
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spectralmirror.baselines.low_rank import Regression, low_rank
 from spectralmirror.baselines.tensors import SymmetricIndex, power_decomposition
 from spectralmirror.rows.accept import checks_parameters
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
@@ -24,14 +24,14 @@ __all__ = ["NoDecompositionError", "SpectralExperts"]
 
 #: Numbers in a block of products of features.
 BLOCK = 4_000_000
-#: Eigenvalues below this are rounding: y has unit size, and features are white.
-SEEN = 1e-10
-#: Weights that sum to something further from 1 are a sign that the moments are wrong.
-ASTRAY = 0.25
+#: Smaller eigenvalues are rounding: y has unit size, and the features are white.
+SMALLEST_EIGENVALUE = 1e-10
+#: If the sum of the weights is further from 1, the moments are not those of a mixture.
+WEIGHT_TOLERANCE = 0.25
 
 
 class NoDecompositionError(ValueError):
-    """The moments are not those of a mixture of so many linear regressions."""
+    """The moments are not those of a mixture of `n_components` linear regressions."""
 
 
 class SpectralExperts(RegressorMixin, BaseEstimator):
@@ -44,26 +44,27 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
     unfolding), because they have rank k. Whitened by M_2, M_3 is an orthogonal tensor, which the
     robust tensor power method decomposes.
 
-    Limits. It has no intercept: centre y and X, or the moments are of something else. It needs
-    b_1 ... b_k to be linearly independent, so k <= n_features. Its regression has about d^3/6
-    coefficients: a fit takes n d^6/36 operations and d^6/36 numbers, so 20 features are many, and
-    the error of M_3 calls for many more rows than coefficients. It does not work for labels: where
-    y is -1 or +1, y^2 is constant and y^3 is y, so M_2 is 0 and nothing is left to decompose
-    (:class:`~spectralmirror.LinearClassifierMixture` is for these).
+    Limits. The model has no intercept: centre y and X first. The profiles b_1 ... b_k must be
+    linearly independent, so k <= n_features. The third regression has about d^3/6 coefficients: a
+    fit takes n d^6/36 operations and stores d^6/36 numbers, so 20 features are many, and M_3 needs
+    many more rows than coefficients. Binary labels cannot be fitted: if y is -1 or +1, then y^2 is
+    constant and y^3 is y, so M_2 is 0 and there is nothing to decompose (use
+    :class:`~spectralmirror.LinearClassifierMixture`).
 
     Parameters
     ----------
     n_components : int, default=2
         Number of regressions k.
     alpha : float, default=0.3
-        Strength of the penalty of M_q, in units of s_q sqrt(d^(q-1) / n), the size of the noise
-        in its gradient where y^q has the standard deviation s_q.
+        Penalty of M_q in units of s_q sqrt(d^(q-1) / n), where s_q is the standard deviation of
+        y^q: the size of the noise in the gradient.
     max_iter : int, default=2000
-        Most proximal steps of a regression.
+        Maximum number of proximal steps per regression.
     tol : float, default=1e-06
-        A regression ends when a step changes the coefficients by less than this share.
+        A regression has converged when a step changes the coefficients by less than this, in
+        units of their norm.
     random_state : int, RandomState instance or None, default=None
-        For the starts of the power method.
+        Seed of the random starts of the tensor power method.
 
     Attributes
     ----------
@@ -72,17 +73,17 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
     weights_ : ndarray of shape (n_components,)
         The probabilities p_l.
     noise_variance_ : float
-        s^2, the intercept of the second regression, or 0 where that is negative.
+        s^2, the intercept of the second regression, or 0 if that is negative.
     second_moment_ : ndarray of shape (n_features, n_features)
         The estimate of M_2.
     third_moment_ : ndarray of shape (n_features, n_features, n_features)
         The estimate of M_3.
     n_iter_ : int
-        Proximal steps of the longer regression.
+        Number of proximal steps, the larger of the two regressions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has string column names.
+        Names of the features, if all column names of X are strings.
 
     References
     ----------
@@ -152,28 +153,28 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
             raise ValueError("y is 0 in every row, so there is nothing to regress.")
         if (np.ptp(X, axis=0) <= 1e-12 * sizes).any():
             raise ValueError(
-                "A feature is the same in every row, and so is its square, which cannot be told "
-                "from noise: drop it."
+                "A feature is the same in every row, and its square cannot be told from the "
+                "noise: drop it."
             )
-        # uncorrelated features of unit size; the model has no intercept, so means stay
+        # scaled, not centred: the model has no intercept
         X, y = X / sizes, y / scale
         root = _root_of_second_moment(X)
         second, noise, third = self._moments(X, y, root)
         values, vectors = _decompose(second, third, k, check_random_state(self.random_state))
         weights = 1 / np.square(values)
         inverse = solve_triangular(root, np.diag(1 / sizes), lower=True)
-        if abs(weights.sum() - 1) > ASTRAY:
+        if abs(weights.sum() - 1) > WEIGHT_TOLERANCE:
             warnings.warn(
-                f"The weights of the components sum to {weights.sum():.2f}, not 1, before they are "
-                "made to: the moments are far from those of such a mixture. Pass more rows, or ask "
-                "for fewer components.",
+                f"The weights of the components sum to {weights.sum():.2f} before they are "
+                "normalised, not to 1: the moments are far from those of a mixture of "
+                f"{k} linear regressions. Pass more rows, or ask for fewer components.",
                 UserWarning,
                 stacklevel=3,
             )
         order = np.argsort(-weights, kind="stable")
         self.coef_ = (scale * vectors @ inverse)[order]
         self.weights_ = (weights / weights.sum())[order]
-        with np.errstate(over="ignore", under="ignore"):  # cubes of huge units
+        with np.errstate(over="ignore", under="ignore"):  # the unit of y may be huge, or tiny
             self.noise_variance_ = float((scale**2 * noise)[0])
             self.second_moment_ = scale**2 * (inverse.T @ second @ inverse)
             self.third_moment_ = scale**3 * _contract(third, inverse)
@@ -205,43 +206,28 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
                 W = solve_triangular(root, X[part].T, lower=True).T
                 yield W, index.features(W), y[part]
 
+        options: dict[str, Any] = {
+            "alpha": float(self.alpha),
+            "max_iter": int(self.max_iter),
+            "tol": float(self.tol),
+        }
         order2, order3 = SymmetricIndex(d, 2), SymmetricIndex(d, 3)
-        squares = _Regression.of((phi, target**2) for _, phi, target in blocks(order2))
-        second, n_second = self._low_rank(squares, order2)
+        squares = Regression.of((phi, target**2) for _, phi, target in blocks(order2))
+        second, n_second = low_rank(squares, order2, **options)
         noise = max(squares.intercept(order2.vector(second)), 0.0)
         first = solve_triangular(root, X.T @ y / n, lower=True)  # M_1: features are white
         # E[y^3 | x] - 3 s^2 <M_1, x> is what M_3 explains
         by_noise = 3 * noise * first
-        cubes = _Regression.of((phi, y3**3 - W @ by_noise) for W, phi, y3 in blocks(order3))
-        third, n_third = self._low_rank(cubes, order3)
+        cubes = Regression.of((phi, y3**3 - W @ by_noise) for W, phi, y3 in blocks(order3))
+        third, n_third = low_rank(cubes, order3, **options)
         self.n_iter_ = max(n_second, n_third)
         if self.n_iter_ == self.max_iter:
             warnings.warn(
-                f"A regression did not converge in max_iter={self.max_iter} steps: raise it.",
+                f"A regression did not converge in max_iter={self.max_iter} steps: increase it.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         return second, noise, third
-
-    def _low_rank(self, regression: _Regression, index: SymmetricIndex) -> tuple[AnyArray, int]:
-        """Return the coefficients as a symmetric tensor, and the number of steps."""
-        d, order = index.shape[0], len(index.shape)
-        noise = np.sqrt(regression.target_variance * d ** (order - 1) / regression.n)
-        penalty = float(self.alpha) * float(noise)
-
-        def shrink(tensor: AnyArray, by: float) -> AnyArray:
-            u, s, v = np.linalg.svd(tensor.reshape(d, -1), full_matrices=False)
-            return np.asarray((u * np.maximum(s - by, 0)) @ v).reshape(index.shape)
-
-        tensor, n_iter = _proximal_gradient(
-            lambda M: index.tensor(regression.gradient(index.vector(M))),
-            lambda M, step: shrink(M, step * penalty),
-            index.tensor(regression.least_squares()),
-            regression.smoothness,
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
-        )
-        return index.tensor(index.vector(tensor)), n_iter
 
 
 def _decompose(
@@ -254,15 +240,15 @@ def _decompose(
     """
     eigenvalues, V = np.linalg.eigh(second)
     eigenvalues, V = eigenvalues[::-1][:k], V[:, ::-1][:, :k]
-    if not eigenvalues[-1] > SEEN:
+    rank = int((eigenvalues > SMALLEST_EIGENVALUE).sum())
+    if rank < k:
         raise NoDecompositionError(
-            f"The second moment of the coefficients has rank {int((eigenvalues > SEEN).sum())}, "
-            f"not n_components={k}: y^2 does not depend on X as it does in a mixture of so many "
-            "linear regressions. For binary labels use LinearClassifierMixture; otherwise try a "
-            "smaller alpha, or more rows."
+            f"The second moment of the coefficients has rank {rank}, not n_components={k}: y^2 "
+            f"does not depend on X as in a mixture of {k} linear regressions. For binary labels "
+            "use LinearClassifierMixture; otherwise try a smaller alpha, or more rows."
         )
     values, vectors = power_decomposition(_contract(third, V / np.sqrt(eigenvalues)), k, rng)
-    if not (values > SEEN).all():
+    if not (values > SMALLEST_EIGENVALUE).all():
         raise NoDecompositionError(
             "The third moment does not agree with the second: no decomposition into "
             f"{k} regressions of positive weight was found. Pass more rows."
@@ -275,86 +261,8 @@ def _contract(T: AnyArray, A: Matrix) -> AnyArray:
     return np.asarray(np.einsum("abc,ai,bj,ck->ijk", T, A, A, A, optimize=True))
 
 
-@dataclass(frozen=True, eq=False)
-class _Regression:
-    """Least squares with an intercept, from sums over blocks of rows."""
-
-    n: int
-    gram: Matrix
-    cross: Vector
-    feature_mean: Vector
-    target_mean: float
-    target_variance: float
-
-    @classmethod
-    def of(cls, blocks: Iterable[tuple[Matrix, Vector]]) -> _Regression:
-        """Sum over blocks of features and targets."""
-        n, sums = 0, None
-        for phi, target in blocks:  # with y as one more column, all sums are one product
-            both = np.column_stack([phi, target, np.ones(len(target))])
-            product = both.T @ both
-            n, sums = n + len(target), product if sums is None else sums + product
-        assert sums is not None
-        mean = sums[:-1, -1] / n
-        covariance = sums[:-1, :-1] / n - np.outer(mean, mean)
-        return cls(
-            n,
-            covariance[:-1, :-1],
-            covariance[:-1, -1],
-            mean[:-1],
-            mean[-1],
-            max(covariance[-1, -1], 0.0),
-        )
-
-    def least_squares(self) -> Vector:
-        """Return the coefficients without penalty, the shortest where there are too few rows."""
-        ridge = 1e-10 * np.trace(self.gram) / len(self.gram) * np.eye(len(self.gram))
-        return np.asarray(cho_solve(cho_factor(self.gram + ridge, lower=True), self.cross))
-
-    def gradient(self, vector: Vector) -> Vector:
-        """Return the gradient of half the mean square."""
-        return np.asarray(self.gram @ vector - self.cross)
-
-    @property
-    def smoothness(self) -> float:
-        """The largest eigenvalue of the Gram matrix."""
-        return float(np.linalg.eigvalsh(self.gram)[-1])
-
-    def intercept(self, vector: Vector) -> float:
-        """Return the intercept that goes with coefficients."""
-        return float(self.target_mean - self.feature_mean @ vector)
-
-
-def _proximal_gradient(
-    gradient: Callable[[AnyArray], AnyArray],
-    proximal: Callable[[AnyArray, float], AnyArray],
-    start: AnyArray,
-    smoothness: float,
-    *,
-    max_iter: int,
-    tol: float,
-) -> tuple[AnyArray, int]:
-    """Minimise a smooth function plus a penalty by accelerated proximal steps.
-
-    FISTA (Beck and Teboulle 2009), which starts anew where it goes too far (O'Donoghue and
-    Candes 2015).
-    """
-    current, ahead, t, n_iter = start, start, 1.0, 0
-    for n_iter in range(1, max_iter + 1):  # noqa: B007
-        following = proximal(ahead - gradient(ahead) / smoothness, 1 / smoothness)
-        step = following - current
-        if np.vdot(ahead - following, step) > 0:  # too fast: the speed points uphill, start anew
-            t = 1.0
-        t_next = (1 + np.sqrt(1 + 4 * t**2)) / 2
-        ahead = following + (t - 1) / t_next * step
-        current, t = following, t_next
-        if np.linalg.norm(step) <= tol * np.linalg.norm(current):
-            break
-    return current, n_iter
-
-
 def _size(X: Matrix) -> Vector:
-    """Return the root mean square of every column, whatever its unit."""
+    """Return the root mean square of each column, without overflow or underflow."""
     largest = np.abs(X).max(axis=0)
     return np.asarray(
         largest * np.sqrt(np.mean(np.square(X / np.where(largest, largest, 1)), axis=0))
@@ -362,7 +270,7 @@ def _size(X: Matrix) -> Vector:
 
 
 def _root_of_second_moment(X: Matrix) -> Matrix:
-    """Return the Cholesky factor of mean(x x'), or raise where features of size 1 are collinear."""
+    """Return the Cholesky factor of mean(x x'), or raise if features of size 1 are collinear."""
     try:
         root = cholesky(X.T @ X / len(X), lower=True)
     except np.linalg.LinAlgError:

@@ -16,9 +16,9 @@ __all__ = ["SymmetricIndex", "power_decomposition"]
 class SymmetricIndex:
     """The distinct entries of symmetric tensors of an order, as an isometric vector.
 
-    A symmetric tensor M has (d + order - 1 choose order) distinct entries. With entry (i <= j
-    <= ...) multiplied by the root of how often it occurs, inner products of tensors are inner
-    products of vectors: <M, x (x) x (x) x> = v(M)' features(x).
+    A symmetric tensor M has (d + order - 1 choose order) distinct entries. Entry (i <= j <= ...)
+    is multiplied by the square root of the number of times that it occurs, so that inner products
+    of tensors are inner products of vectors: <M, x (x) x (x) x> = v(M)' features(x).
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class SymmetricIndex:
         entries = np.array(list(combinations_with_replacement(range(d), order)))
         self.columns: NDArray[np.intp] = entries.T
         self.roots: Vector = np.sqrt([_multiplicity(entry) for entry in entries])
-        # the place of every entry of the full tensor among the distinct ones
+        # where each entry of the full tensor stands among the distinct ones
         place = {tuple(entry): i for i, entry in enumerate(entries.tolist())}
         full = np.sort(np.indices(self.shape).reshape(order, -1), axis=0).T.tolist()
         self.places: NDArray[np.intp] = np.array([place[tuple(entry)] for entry in full])
@@ -63,8 +63,8 @@ def power_decomposition(
 ) -> tuple[Vector, Matrix]:
     """Return lambda_l and unit v_l (rows) with T near sum_l lambda_l v_l (x) v_l (x) v_l.
 
-    The robust tensor power method (Anandkumar et al. 2014, Algorithm 1): v -> T(I, v, v), brought
-    to unit length, from random starts; the best is repeated, its term subtracted, and so on.
+    The robust tensor power method (Anandkumar et al. 2014, Algorithm 1): iterate v -> T(I, v, v),
+    normalised, from random starts; iterate the best one further, subtract its term, and repeat.
     """
     T, values, vectors = T.copy(), np.empty(k), np.empty((k, len(T)))
     for i in range(k):
@@ -90,7 +90,7 @@ def _values(T: AnyArray, v: Matrix) -> Vector:
 
 
 def _multiplicity(entry: NDArray[np.intp]) -> float:
-    """Return in how many orders the indices of an entry occur."""
+    """Return the number of distinct permutations of the indices of an entry."""
     _, counts = np.unique(entry, return_counts=True)
     ways = factorial(len(entry))
     for count in counts.tolist():

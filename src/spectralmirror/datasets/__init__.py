@@ -1,4 +1,4 @@
-"""Data to try things on: drawn from hidden classifiers that are known, and recorded."""
+"""Data for trials: simulated from known classifiers, or recorded."""
 
 from spectralmirror.datasets.senate import SenateVotes, load_senate_votes
 from spectralmirror.datasets.simulated import MixtureTruth, make_linear_classifier_mixture

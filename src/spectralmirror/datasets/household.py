@@ -1,4 +1,4 @@
-"""Made data with a story: two people who share one account."""
+"""Simulated ratings of two people who share one account: the data of the demo."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from spectralmirror.responses import get_response
 __all__ = ["make_household"]
 
 EVENINGS, FILMS = 500, 12
-#: The first of the two watches on so many evenings.
+#: The share of evenings on which the first of the two watches.
 SHARE = 0.6
-#: What the scores of both people gain with each column (length a minute, year a year).
+#: The coefficients of both people, per unit of each column (minutes for length, years for year).
 TASTES: dict[str, tuple[float, float]] = {
     "action": (1.6, -1.2),
     "humour": (0.8, 0.9),
@@ -29,19 +29,19 @@ TASTES: dict[str, tuple[float, float]] = {
 
 
 def make_household(seed: int) -> tuple[Any, NDArray[np.int64]]:
-    """Draw evenings of films, rated by one of two people.
+    """Draw evenings of films, each evening rated by one of two people.
 
     Parameters
     ----------
     seed : int
-        The same seed gives the same evenings.
+        Seed of the random numbers.
 
     Returns
     -------
-    ratings : polars DataFrame
-        Twelve films for each of 500 evenings: evening, six columns of features, and liked.
+    ratings : polars.DataFrame
+        One row per film, twelve films per evening: `evening`, seven features and `liked`.
     who : ndarray of shape (500,)
-        Who watched on each evening: 0 or 1.
+        Who watched on each evening, 0 or 1.
     """
     import polars as pl
 

@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 __all__ = ["SenateVotes", "load_senate_votes"]
 
 FILE = "senate109.csv.gz"
-#: What is known of a roll call: the first columns of the file.
+#: The first columns of the file, which describe a roll call.
 ABOUT = ("date", "session", "number", "bill", "question", "result", "description")
 KINDS = {"date": "datetime64[D]", "session": "int64", "number": "int64"}
 VOTE = {"y": 1, "n": -1, "": 0}
-#: The other columns are votes, under names such as "CHAFEE (R RI)".
+#: The names of the other columns, which hold votes, such as "CHAFEE (R RI)".
 SENATOR = re.compile(r"(?P<name>.+) \((?P<party>D|R|Indep) (?P<state>[A-Z]+)\)")
 
 
 @dataclass(frozen=True, eq=False)
 class SenateVotes:
-    """Who voted how.
+    """The votes of every senator on every roll call.
 
     Attributes
     ----------
     votes : ndarray of shape (102, 645), int8
-        1 for yea, -1 for nay, 0 where there is no vote: absent, abstaining, or not in office.
+        1 for yea, -1 for nay, 0 for no vote: absent, abstaining, or not in office.
     senators : structured ndarray of shape (102,)
         With fields `name`, `party` ("D", "R" or "I") and `state`.
     roll_calls : structured ndarray of shape (645,)
@@ -52,9 +52,9 @@ def load_senate_votes() -> SenateVotes:
 
     Votes of the Senate are public records of the United States government, and as such not under
     copyright. Jeff Lewis collected these from the Senate's web site, Keith Poole and Howard
-    Rosenthal published them (https://voteview.com), and Simon Jackman put them into the R package
-    pscl, as the object ``s109``, from which ``tools/senate.R`` in our repository made the file. Of
-    what they added (codes of states and persons) nothing is kept.
+    Rosenthal published them (https://voteview.com), and Simon Jackman added them to the R package
+    pscl, as the object ``s109``, from which ``tools/senate.R`` in our repository made the file.
+    What they added (codes of states and persons) was removed.
 
     Returns
     -------

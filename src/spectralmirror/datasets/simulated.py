@@ -1,4 +1,4 @@
-"""Data whose hidden classifiers are known, for trials, tests and benchmarks."""
+"""Simulated data whose hidden classifiers are known."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["MixtureTruth", "make_linear_classifier_mixture"]
 
 @dataclass(frozen=True)
 class MixtureTruth:
-    """What made the labels.
+    """The mixture that made the labels.
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class MixtureTruth:
     weights : ndarray of shape (k,)
         The probabilities p_l.
     components : ndarray of shape (n_samples,)
-        Which classifier made each label.
+        The classifier that made each label.
     groups : ndarray of shape (n_samples,)
-        Rows of one group share their classifier.
+        The group of each row; rows of one group share their classifier.
     response : Response
         The function f.
     """
@@ -75,25 +75,25 @@ def make_linear_classifier_mixture(
 ) -> tuple[Matrix, NDArray[np.int64], MixtureTruth]:
     """Draw labels from a mixture of linear classifiers (the paper's eq. 2).
 
-    Features are x ~ N(mean, covariance). Every group of rows draws its component l with
-    probability p_l, and each of its rows the label y = +1 with probability f(<u_l, x>), else -1.
-    Over one row: P(y = +1 | x) = sum_l p_l f(<u_l, x>).
+    Features are x ~ N(mean, covariance). Each group of rows draws its component l with probability
+    p_l, and each row of the group has the label y = +1 with probability f(<u_l, x>), else -1. For
+    a single row, P(y = +1 | x) = sum_l p_l f(<u_l, x>).
 
     Parameters
     ----------
     n_samples : int, default=10_000
         Number of rows n.
     n_features : int, default=20
-        Number of features d; taken from `profiles` when these are given.
+        Number of features d; ignored if `profiles` are given.
     n_components : int, default=2
-        Number of classifiers k; taken from `profiles` when these are given.
+        Number of classifiers k; ignored if `profiles` are given.
     response : {"logistic", "probit", "hard"} or Response, default="logistic"
         The function f. "hard" is y = sign(<u_l, x>).
     profile_norm : float or None, default=4.0
-        Length of the drawn profiles, whose directions are uniform. None draws u_l ~ N(0, I) and
-        keeps its length, as the paper does.
+        Norm of the drawn profiles, whose directions are uniform. None draws u_l ~ N(0, I), as in
+        the paper.
     profiles : array-like of shape (k, n_features), default=None
-        The profiles u_l themselves, instead of drawn ones.
+        The profiles u_l. None draws them.
     weights : array-like of shape (k,), default=None
         The probabilities p_l. None draws them uniformly from the simplex.
     mean : float or array-like of shape (n_features,), default=None
@@ -101,9 +101,9 @@ def make_linear_classifier_mixture(
     covariance : array-like of shape (n_features, n_features) or (n_features,), default=None
         Covariance of the features, or their variances; None is the identity.
     group_size : int, default=1
-        So many rows in succession share one component.
+        Number of consecutive rows that share one component.
     random_state : int, RandomState instance or None, default=None
-        The same seed gives the same data, on any number of threads.
+        Seed of the random numbers. The same seed gives the same data on any number of threads.
 
     Returns
     -------
@@ -149,15 +149,16 @@ def make_linear_classifier_mixture(
 
 
 def _scores(X: Matrix, profiles: Matrix) -> Matrix:
-    """Return <u_l, x>."""
+    """Return <u_l, x> for every row and profile."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = X @ profiles.T
-    if not np.isfinite(scores).all():  # it might be of either sign
+    if not np.isfinite(scores).all():  # their signs are unknown
         raise ValueError("<u, x> is too large for float64: use shorter profiles, or smaller X.")
     return np.asarray(scores)
 
 
 def require_count(**counts: int) -> None:
+    """Raise ValueError unless every count is an integer of at least 1."""
     for name, value in counts.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
@@ -182,7 +183,7 @@ def _check_probabilities(weights: ArrayLike, k: int) -> Vector:
 
 
 def _covariance_root(covariance: ArrayLike | None, d: int) -> Matrix | None:
-    """Return a root of the covariance: Cholesky of a matrix, root of variances, None for I."""
+    """Return the Cholesky factor of a matrix, the roots of variances, or None for the identity."""
     if covariance is None:
         return None
     if np.shape(covariance) == (d,):

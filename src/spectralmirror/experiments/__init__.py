@@ -1,4 +1,11 @@
-"""The paper's experiments, and our own on its claims: tables only, drawn by plotting."""
+"""The paper's experiments, and experiments on its claims.
+
+An :class:`Experiment` is a list of cells and a function that measures one of them. `figure1` to
+`figure4` are the paper's figures; `span`, `hessian`, `experts`, `cost`, `median` and `blind_spot`
+test its claims. They share `data` and `references`. `runner` measures cells on all cores, `store`
+keeps those that are finished (`sources` tells when code has changed), `figures` draws the tables,
+`findings` puts them into sentences, and `reproduce` writes all of it to files.
+"""
 
 from spectralmirror.experiments.blind_spot import BLIND_SPOT
 from spectralmirror.experiments.cost import COST
@@ -13,7 +20,7 @@ from spectralmirror.experiments.median import MEDIAN
 from spectralmirror.experiments.runner import run
 from spectralmirror.experiments.span import SPAN
 
-#: All of them by name: the paper's figures first, then its claims.
+#: All experiments by name: the paper's figures first, then its claims.
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (

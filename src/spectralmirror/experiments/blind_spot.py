@@ -1,4 +1,4 @@
-"""The blind spot: at 130 degrees and a certain weight, the mirror shows only one direction."""
+"""The blind spot: at 130 degrees and one particular weight, the mirror shows one direction only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["BLIND", "BLIND_SPOT"]
 
-#: Where the signal of the paper's mirror is 0 (by quadrature, see examples/blind_spot.py).
+#: The weight at which the signal of the paper's mirror is 0 (see examples/blind_spot.py).
 BLIND = 0.79864
 WEIGHTS = {
     "tiny": (0.6, BLIND),

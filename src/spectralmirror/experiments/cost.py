@@ -1,4 +1,4 @@
-"""What it costs: seconds against d and n, next to the tensor method."""
+"""The cost of a fit: seconds against d and n, for our methods and the tensor method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["COST"]
 
-#: Against d at so many rows, and against n at so many features.
+#: The number of rows in the sweep over d, and the number of features in the sweep over n.
 AT_N = {"tiny": 2000, "quick": 10_000, "full": 20_000}
 AT_D = {"tiny": 4, "quick": 8, "full": 12}
 DIMENSIONS = {
@@ -28,7 +28,7 @@ SIZES = {
     "quick": (5000, 20_000, 80_000),
     "full": (8000, 32_000, 128_000, 512_000, 2_048_000),
 }
-#: The tensor method is not run beyond so many features, or so many numbers in X.
+#: The tensor method is not run with more features, or more numbers in X.
 MOST_FEATURES = {"tiny": 8, "quick": 16, "full": 24}
 MOST_NUMBERS = 7_000_000
 REPEATS = 3
@@ -47,9 +47,9 @@ def cells(scale: str) -> list[Cell]:
 
 
 def measure(against: str, method: str, n: int, d: int) -> list[Row]:
-    """Return processor seconds of a fit, the least of three, after one that is not counted.
+    """Return the processor seconds of a fit: the smallest of three, after a warm-up.
 
-    Processor seconds of all threads: they do not depend on how many cores there are.
+    They are summed over all threads, and so do not depend on the number of cores.
     """
     X, y, _ = regression_mixture(d, n, seed=0)
     target = y if method == "tensor" else np.where(y > 0, 1, -1)

@@ -1,4 +1,4 @@
-"""What an experiment is: cells that can be measured one by one, in any order, on any core."""
+"""An experiment: cells that can be measured one by one, in any order, in any process."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 __all__ = ["SCALES", "Cell", "Experiment", "Row"]
 
-#: How much is measured: a few seconds for tests, minutes for a look, an hour for the record.
+#: How much is measured: seconds of work for tests, minutes for a quick look, an hour in full.
 SCALES = ("tiny", "quick", "full")
 
-#: A row of a table, and the settings that a cell is measured at.
+#: A row of a table, and the settings of a cell.
 Row = dict[str, float | int | str | None]
 Cell = Mapping[str, float | int | str]
 
@@ -22,16 +22,16 @@ class Experiment:
     Attributes
     ----------
     name : str
-        Its name on the command line, and of its files.
+        The name on the command line and of the files.
     title : str
-        What it shows, in a few words.
+        What the experiment shows, in a few words.
     cells : callable
-        scale -> the settings of all cells. The settings hold the seed, so a cell is the same
-        number by number wherever and whenever it is measured (seconds excepted).
+        ``cells(scale)`` returns the settings of all cells. They include the seed, so a cell gives
+        the same numbers wherever and whenever it is measured (except for seconds).
     measure : callable
-        ``measure(**cell)`` -> rows, to which the settings are added as columns.
+        ``measure(**cell)`` returns rows, to which the settings are added as columns.
     alone : bool
-        Measures time: its cells must not run next to one another.
+        Whether cells must not run side by side, because they measure time.
     """
 
     name: str
@@ -42,5 +42,5 @@ class Experiment:
 
     @property
     def module(self) -> str:
-        """The module that holds it."""
+        """The module that defines the experiment."""
         return self.measure.__module__

@@ -1,4 +1,4 @@
-"""The tensor method finds mixtures of linear regressions, and breaks on binary labels."""
+"""The tensor method finds mixtures of linear regressions, and fails on binary labels."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def cells(scale: str) -> list[Cell]:
 def measure(d: int, n: int, seed: int) -> list[Row]:
     """Return the errors of the tensor method on responses, on their signs, and on 0/1 labels.
 
-    Two profiles u_l ~ N(0, I) of equal weight. The response is <u_l, x> and noise of 0.2. Where
-    the tensor method finds no decomposition at all, `failed` is 1 and there are no errors. The
-    last row is our mixture, on the signs.
+    Two profiles u_l ~ N(0, I) of equal weight; the response is <u_l, x> plus noise of standard
+    deviation 0.2. If the tensor method finds no decomposition, `failed` is 1 and there are no
+    errors. The last row is our mixture, fitted to the signs.
     """
     X, y, profiles = regression_mixture(d, n, seed)
     signs = np.where(y > 0, 1.0, -1.0)

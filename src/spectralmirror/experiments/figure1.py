@@ -1,7 +1,7 @@
 """Figure 1: mirroring, for two classifiers in three dimensions.
 
-Each half of the features' ball carries labels of both classifiers; r-hat lies between the two
-profiles; and after the flip one half space is not the negative of the other any more.
+Each half space holds labels of both classifiers; r-hat lies between the two profiles; and after
+mirroring, one half space is no longer the negative of the other.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["FIGURE1"]
 
-#: Chosen to look well: an acute angle, unequal weights, and r-hat between them.
+#: Chosen for a clear picture: an acute angle, unequal weights, and r-hat between the profiles.
 PROFILES = np.array([[1.0, 0.1, 0.25], [0.1, 1.0, 0.35]])
 WEIGHTS = (0.55, 0.45)
 SHOWN = {"tiny": 50, "quick": 100, "full": 100}
 
 
 def cells(scale: str) -> list[Cell]:
-    """Return the only cell: how many points are shown, and of how many r-hat is made."""
+    """Return the only cell: the number of points shown, and the number that r-hat is made from."""
     return [{"shown": SHOWN[scale], "n": 4000, "seed": 1}]
 
 
 def measure(shown: int, n: int, seed: int) -> list[Row]:
     """Return points with their labels and mirrored labels, both profiles, and r-hat.
 
-    The mirror is Algorithm 1's: r-hat from the first half of the rows; the points come from the
-    second half, whose labels are mirrored.
+    The mirror is that of Algorithm 1: r-hat comes from the first half of the rows, and the points
+    from the second half, whose labels are mirrored.
     """
     X, y, truth = make_linear_classifier_mixture(
         n, profiles=PROFILES, weights=WEIGHTS, response="hard", random_state=seed
@@ -44,7 +44,7 @@ def measure(shown: int, n: int, seed: int) -> list[Row]:
 
 
 def _row(kind: str, x: np.ndarray, label: int, mirrored: int) -> Row:
-    """Return a row; `label` numbers the profiles."""
+    """Return a row; the label of a profile is its number."""
     x1, x2, x3 = (round(float(value), 4) for value in x)
     return {"kind": kind, "x1": x1, "x2": x2, "x3": x3, "label": label, "mirrored": mirrored}
 

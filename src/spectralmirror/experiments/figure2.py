@@ -1,4 +1,4 @@
-"""Figure 2: how fast the subspace is found, against n and against n/d."""
+"""Figure 2: convergence of the subspace, against n and against n/d."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spectralmirror.subspace.estimator import SpectralMirror
 __all__ = ["FIGURE2"]
 
 DIMENSIONS = {"tiny": (5, 10), "quick": (10, 20, 40, 80), "full": (10, 20, 40, 80, 160)}
-ROWS_A_FEATURE = {
+ROWS_PER_FEATURE = {
     "tiny": (50, 200),
     "quick": (20, 50, 100, 200, 500),
     "full": (10, 20, 50, 100, 200, 500, 1000),
@@ -22,20 +22,20 @@ REPETITIONS = {"tiny": 2, "quick": 10, "full": 20}
 def cells(scale: str) -> list[Cell]:
     """Return all sizes, labels and seeds."""
     return [
-        {"labels": labels, "d": d, "rows_a_feature": ratio, "n": ratio * d, "seed": seed}
+        {"labels": labels, "d": d, "rows_per_feature": ratio, "n": ratio * d, "seed": seed}
         for labels in ("hard", "logistic")
         for d in DIMENSIONS[scale]
-        for ratio in ROWS_A_FEATURE[scale]
+        for ratio in ROWS_PER_FEATURE[scale]
         for seed in range(REPETITIONS[scale])
     ]
 
 
-def measure(labels: str, d: int, rows_a_feature: int, n: int, seed: int) -> list[Row]:
+def measure(labels: str, d: int, rows_per_feature: int, n: int, seed: int) -> list[Row]:
     """Return sin d_P of every method.
 
-    "likelihood" is maximised from the truth. "bound" is the root mean square error that an
-    efficient estimate of this mixture tends to; hard labels are not regular (the error of maximum
-    likelihood falls like d/n, not like its root) and have none.
+    `likelihood` is maximised from the truth. `bound` is the asymptotic root mean square error of an
+    efficient estimate. Hard labels have no bound, because their model is not regular: the error of
+    maximum likelihood falls like d/n, not like its square root.
     """
     X, y, truth = section5(n, d, seed, labels)
     paper = SpectralMirror(2, method="paper").fit(X, y)

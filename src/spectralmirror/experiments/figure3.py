@@ -1,4 +1,4 @@
-"""Figure 3: the expected label by K nearest neighbours, before and after projection."""
+"""Figure 3: the expected label by K nearest neighbours, with and without projection."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def cells(scale: str) -> list[Cell]:
 def measure(d: int, n: int, seed: int) -> list[Row]:
     """Return the RMSE between the mean label of K neighbours and E[y | x], on new rows.
 
-    Once over all features, once each over the paper's U-hat, ours, and the true span; and the
-    RMSE of always saying the mean label, for scale.
+    In all features, inside the paper's U-hat, inside ours, and inside the true span; for scale,
+    also the RMSE of always predicting the mean label.
     """
     X, y, truth = section5(n + NEW_ROWS, d, seed)
     X, y, new = X[:n], y[:n], X[n:]

@@ -1,4 +1,4 @@
-"""Figure 4: prediction and clustering by EM, in all dimensions or inside the estimated subspace."""
+"""Figure 4: prediction and clustering by EM, in all features or inside the estimated subspace."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ DIMENSION = {"tiny": 4, "quick": 10, "full": 20}
 REPETITIONS = {"tiny": 1, "quick": 2, "full": 10}
 STARTS = {"tiny": 3, "quick": 30, "full": 30}
 NEW_ROWS = 10_000
-#: "Close to the truth": off by this share of the profiles' length.
+#: "Close to the truth": the distance from it, in units of the norm of a profile.
 OFF = 0.3
-#: Hardly a penalty: where two classifiers fit all labels, EM would run away without any.
+#: Next to no penalty. Without any, EM would diverge if two classifiers can fit all labels.
 HARDLY = 1e-4
 
 
@@ -46,10 +46,10 @@ def cells(scale: str) -> list[Cell]:
 def measure(labels: str, d: int, n: int, starts: int, seed: int) -> list[Row]:
     """Return the errors on new rows of every fit, from near the truth and from random starts.
 
-    A row is a way to start EM. "ambient" is EM over all features, "unpenalised" the same with next
-    to no penalty, "paper" EM inside the paper's U-hat, "inside" EM inside ours. "refined" is the
-    default of LinearClassifierMixture without intercepts, over all features and from starts of
-    its own: it knows nothing of the truth, and is the same in both rows.
+    One row per way to start EM. `ambient` is EM in all features, `unpenalised` the same with next
+    to no penalty, `paper` EM inside the paper's U-hat, `inside` EM inside ours. `refined` is the
+    default of LinearClassifierMixture without intercepts, in all features and with its own starts:
+    it does not use the truth, and is the same in both rows.
     """
     X, y, truth = section5(n + NEW_ROWS, d, seed, labels)
     new = X[n:], y[n:], truth.components[n:]
@@ -82,7 +82,7 @@ def measure(labels: str, d: int, n: int, starts: int, seed: int) -> list[Row]:
 
 
 def near(truth: MixtureTruth, seed: int) -> Matrix:
-    """Return profiles near the true ones."""
+    """Return profiles at a distance of OFF from the true ones, in units of their norm."""
     length = np.linalg.norm(truth.profiles, axis=1, keepdims=True)
     unit = truth.profiles / length
     noise = np.random.default_rng(seed).standard_normal(unit.shape)
@@ -96,13 +96,13 @@ def errors(
     """Return three errors on new rows.
 
     `expected`: RMSE between decision_function and E[y | x] (the paper's text). `label`: the share
-    of labels that the classifier which made them, as fitted, gets wrong (the caption's "label
-    given features and the classifier"). `component`: the share of labels that are ascribed to the
-    wrong classifier. The last two under the best matching of components.
+    of labels that are predicted wrongly by the estimate of the classifier that made them (the
+    caption's "label given features and the classifier"). `component`: the share of labels assigned
+    to the wrong classifier. The last two use the best matching of components.
     """
     found = mixture.decision_function(X)
     k = len(truth.weights)
-    coef = np.repeat(mixture.coef_[:1], k, axis=0)  # in place of a component that died
+    coef = np.repeat(mixture.coef_[:1], k, axis=0)  # in place of a component that vanished
     coef[: mixture.n_components_] = mixture.coef_
     wrong = [
         float(np.mean(np.einsum("ij,ij->i", X, coef[list(order)][made_by]) * y <= 0))
@@ -116,7 +116,7 @@ def errors(
 
 
 def best_possible(truth: MixtureTruth, X: Matrix, y: AnyArray, made_by: AnyArray) -> Row:
-    """Return the errors of somebody who knows the truth."""
+    """Return the errors of the true mixture."""
     scores = y[:, None] * (X @ truth.profiles.T)
     likely = (truth.weights * truth.response.f(scores)).argmax(axis=1)
     return {

@@ -1,4 +1,4 @@
-"""What the tables say, in sentences: every figure that the documentation quotes comes from here."""
+"""What the tables say, in sentences: the source of every number that the documentation quotes."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import polars as pl
 
 __all__ = ["FINDINGS", "spread"]
 
-#: r counts as inside a subspace when the sine between them is below this.
+#: r counts as inside a subspace if the sine between them is below this.
 INSIDE = 0.1
 
 
 def spread(table: pl.DataFrame, value: str) -> pl.DataFrame:
     """Return how well curves for different d align at equal n/d.
 
-    For every n/d: `spread`, the largest mean over d less the least, in units of the least (0 is
-    perfect), and `noise`, the mean relative standard error of these means.
+    For every n/d: `spread`, the largest mean over d minus the smallest, in units of the smallest
+    (0 is perfect), and `noise`, the mean relative standard error of these means.
     """
-    by_d = table.group_by("rows_a_feature", "d").agg(
+    by_d = table.group_by("rows_per_feature", "d").agg(
         pl.col(value).mean().alias("mean"),
         (pl.col(value).std() / pl.len().sqrt() / pl.col(value).mean()).alias("error"),
     )
-    by_ratio = by_d.group_by("rows_a_feature").agg(
+    by_ratio = by_d.group_by("rows_per_feature").agg(
         (pl.col("mean").max() / pl.col("mean").min() - 1).alias("spread"),
         pl.col("error").mean().alias("noise"),
     )
-    return by_ratio.sort("rows_a_feature")
+    return by_ratio.sort("rows_per_feature")
 
 
 def figure1(table: pl.DataFrame) -> list[str]:
@@ -40,29 +40,29 @@ def figure1(table: pl.DataFrame) -> list[str]:
 
 
 def figure2(table: pl.DataFrame) -> list[str]:
-    """Say how large the errors are, and how well they align."""
+    """Say how large the errors are, and how well they align in n/d."""
     found = []
     for labels in ("hard", "logistic"):
         part = table.filter(labels=labels)
         names = ["paper", "default", "likelihood"] + ["bound"] * (labels == "logistic")
-        for ratio in sorted(part["rows_a_feature"].unique().to_list()):
-            at = part.filter(rows_a_feature=ratio)
+        for ratio in sorted(part["rows_per_feature"].unique().to_list()):
+            at = part.filter(rows_per_feature=ratio)
             found.append(f"{labels} labels, n/d = {ratio}: mean sin d_P {_means(at, names)}.")
         for name in names:
             ends = spread(part, name)
             spreads = ", ".join(
-                f"{row['spread']:.0%} ({row['noise']:.0%}) at n/d = {row['rows_a_feature']}"
+                f"{row['spread']:.0%} ({row['noise']:.0%}) at n/d = {row['rows_per_feature']}"
                 for row in ends.to_dicts()
             )
             found.append(
-                f"{labels} labels, {name}: the largest mean over d exceeds the least by {spreads}; "
-                "in brackets the standard error of such a mean."
+                f"{labels} labels, {name}: the largest mean over d exceeds the smallest by "
+                f"{spreads}; in brackets the standard error of such a mean."
             )
     return found
 
 
 def figure3(table: pl.DataFrame) -> list[str]:
-    """Say from which n on the projection wins."""
+    """Say at which n the projection is better, and at which it is worse."""
     found = []
     for how, K in (("sqrt", "sqrt(n)"), ("log", "log(n)")):
         for (d,), part in table.group_by("d", maintain_order=True):
@@ -86,7 +86,7 @@ def figure3(table: pl.DataFrame) -> list[str]:
 
 
 def figure4(table: pl.DataFrame) -> list[str]:
-    """Say how EM does in each space, and whether it found the top there."""
+    """Say how accurate EM is in each space, and whether it reached the maximum there."""
     found = []
     names = ("ambient", "unpenalised", "paper", "inside", "refined")
     for (labels, start, n), at in table.group_by("labels", "start", "n", maintain_order=True):
@@ -116,7 +116,7 @@ def figure4(table: pl.DataFrame) -> list[str]:
 def span(table: pl.DataFrame) -> list[str]:
     """Say how often r is in the span."""
     found = []
-    for (ratio,), at in table.group_by("rows_a_feature", maintain_order=True):
+    for (ratio,), at in table.group_by("rows_per_feature", maintain_order=True):
         share = float((at["r"] < INSIDE).mean())  # type: ignore[arg-type]
         good = at.filter(pl.col("paper") < 0.3)
         inside = (
@@ -133,7 +133,7 @@ def span(table: pl.DataFrame) -> list[str]:
 
 
 def hessian(table: pl.DataFrame) -> list[str]:
-    """Say what each method sees at each mean."""
+    """Say how accurate each method is at each mean."""
     return _by(table, "mean", ["labels", "residuals", "paper", "default"], "|mean of x| = {}")
 
 
@@ -149,7 +149,7 @@ def experts(table: pl.DataFrame) -> list[str]:
 
 
 def cost(table: pl.DataFrame) -> list[str]:
-    """Say how seconds grow, by the slope of the larger half of each curve on log axes."""
+    """Say how seconds grow: the slope of the upper half of each curve on log axes."""
     found = []
     for (against, method), part in table.group_by("against", "method", maintain_order=True):
         part = part.sort(str(against))
@@ -164,12 +164,12 @@ def cost(table: pl.DataFrame) -> list[str]:
 
 
 def median(table: pl.DataFrame) -> list[str]:
-    """Say what the centre of the bulk changes."""
+    """Say what the choice of the centre of the bulk changes."""
     return _by(table, "k", ["median", "known_bulk", "default"], "k = {}")
 
 
 def blindspot(table: pl.DataFrame) -> list[str]:
-    """Say what each method sees at each weight."""
+    """Say how accurate each method is at each weight."""
     names = ["paper", "paper_with_mirror", "default", "likelihood"]
     return _by(table, "p", names, "p = {}")
 
@@ -189,7 +189,7 @@ def _mean(table: pl.DataFrame, name: str) -> float:
 
 
 def _means(table: pl.DataFrame, names: list[str]) -> str:
-    """Return means in words, leaving out what was never measured."""
+    """Return the means in words, without columns that were never measured."""
     seen = [name for name in names if table[name].null_count() < len(table)]
     return ", ".join(f"{name} {_mean(table, name):.3g}" for name in seen)
 
@@ -198,7 +198,7 @@ def _list(values: list[object]) -> str:
     return ", ".join(str(value) for value in values)
 
 
-#: table -> sentences, by the name of the experiment.
+#: table -> sentences, by name of the experiment.
 FINDINGS: dict[str, Callable[[pl.DataFrame], list[str]]] = {
     "figure1": figure1,
     "figure2": figure2,

@@ -1,4 +1,4 @@
-"""Principal Hessian directions fail where features have mean 0, and the mirror does not."""
+"""Principal Hessian directions fail if the features have mean 0, and the mirror does not."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def cells(scale: str) -> list[Cell]:
 
 
 def measure(n: int, d: int, mean: float, seed: int) -> list[Row]:
-    """Return sin d_P of every method for features whose mean has a length and a random direction.
+    """Return sin d_P of every method, for features whose mean has this norm.
 
-    Classifiers pass through the origin, as in the paper's model; the larger the mean, the more
-    their labels are of one kind. With the weights of section 5.
+    The mean has a random direction. Classifiers pass through the origin, as in the paper's model,
+    so a larger mean leaves more labels of one kind. The weights are those of section 5.
     """
     rng = np.random.default_rng(seed)
     weights, direction = rng.dirichlet(np.ones(2)), rng.standard_normal(d)

@@ -1,4 +1,4 @@
-"""The median of the eigenvalues is no centre of the bulk where k >= d/2; the mean of Z is."""
+"""The median of the eigenvalues is not the centre of the bulk if k >= d/2; the mean of Z is."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def cells(scale: str) -> list[Cell]:
 
 
 def measure(n: int, d: int, k: int, seed: int) -> list[Row]:
-    """Return sin d_P with the median, with the mean of Z, and of our default.
+    """Return sin d_P with the median as the centre, with the mean of Z, and of our default.
 
-    k orthogonal hard classifiers of equal weight. At mean 0 and with r in the middle of them, the
-    bulk of Q lies at E[Z]: directions outside the span know nothing of Z.
+    k orthogonal hard classifiers of equal weight. With features of mean 0, the bulk of Q lies at
+    E[Z], because directions outside the span are independent of Z.
     """
     X, y, truth = make_linear_classifier_mixture(
         n, profiles=np.eye(k, d), weights=np.full(k, 1 / k), response="hard", random_state=seed
@@ -52,7 +52,7 @@ def measure(n: int, d: int, k: int, seed: int) -> list[Row]:
 
 
 def mirrored_spectrum(X: Matrix, y: AnyArray) -> tuple[Vector, Matrix, float]:
-    """Return eigenvalues, un-whitened eigenvectors (a row each) and the mean of Z: lines 1 to 6."""
+    """Return lines 1 to 6: eigenvalues, un-whitened eigenvectors (as rows), and the mean of Z."""
     half = len(X) // 2
     first, second = X[:half], X[half:]
     mean = first.mean(axis=0)
@@ -62,7 +62,7 @@ def mirrored_spectrum(X: Matrix, y: AnyArray) -> tuple[Vector, Matrix, float]:
     Z = y[half:] * np.sign(second @ r)
     centred = second - mean
     Q = (centred * Z[:, None]).T @ centred / len(second)
-    eigenvalues, vectors = eigh(Q, covariance)  # the whitening, and its inverse, in one
+    eigenvalues, vectors = eigh(Q, covariance)  # whitens, and maps the vectors back
     return eigenvalues, vectors.T, float(Z.mean())
 
 

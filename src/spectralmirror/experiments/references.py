@@ -1,4 +1,4 @@
-"""What estimates are measured against: the oracle, and what is possible at all."""
+"""What estimates are compared with: an oracle, and the information bound."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = [
     "span_error",
 ]
 
-#: Hard labels are fitted by logistic profiles, which start at this length.
+#: Norm at which logistic profiles start that are fitted to hard labels.
 SHARP = 10.0
 
 
 def maximum_likelihood(X: Matrix, y: Any, truth: MixtureTruth) -> LinearClassifierMixture:
-    """Maximise the likelihood from the truth: the oracle. Hard labels are fitted as logistic."""
+    """Maximise the likelihood, starting from the truth; hard labels are fitted as logistic ones."""
     profiles = truth.profiles
     if truth.response.name == "hard":
         profiles = SHARP * profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
@@ -38,7 +38,7 @@ def maximum_likelihood(X: Matrix, y: Any, truth: MixtureTruth) -> LinearClassifi
 
 
 def span_error(profiles: Matrix, truth: MixtureTruth) -> float:
-    """Return sin d_P between the spans; 1 where a component is missing, whose direction is."""
+    """Return sin d_P between the spans, or 1 if a component is missing."""
     if len(profiles) < len(truth.profiles):
         return 1.0
     return subspace_error(profiles, truth.profiles)
@@ -48,7 +48,7 @@ def inverse_information(profiles: Matrix, weights: Any) -> Matrix:
     """Return the inverse of I_B = E[grad h grad h' / (1 - h^2)], the information about a plane.
 
     h(u) = sum_l p_l (2 f(<u_l, u>) - 1) for logistic f, two profiles and x ~ N(0, I), by
-    Gauss-Hermite quadrature in the plane. tr(I_B^-1) (d - k)/n bounds E |sin Theta|_F^2 below.
+    Gauss-Hermite quadrature in the plane. E |sin Theta|_F^2 is at least tr(I_B^-1) (d - k)/n.
     """
     nodes, mass = np.polynomial.hermite_e.hermegauss(200)
     grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
@@ -56,17 +56,17 @@ def inverse_information(profiles: Matrix, weights: Any) -> Matrix:
     plane = np.linalg.qr(profiles.T)[0]
     t, weights = grid @ (profiles @ plane).T, np.asarray(weights)
     gradient = (2 * expit(t) * expit(-t) * weights) @ (profiles @ plane)
-    variance = 4 * (expit(t) @ weights) * (expit(-t) @ weights)  # 1 - h^2, exact in the tails
+    variance = 4 * (expit(t) @ weights) * (expit(-t) @ weights)  # 1 - h^2, accurate in the tails
     information = (gradient * (mass / variance)[:, None]).T @ gradient
     return np.asarray(np.linalg.inv(information))
 
 
 def efficient_sine(n: int, truth: MixtureTruth) -> float:
-    """Return the root mean square of sin d_P for an efficient estimate of a plane, as n grows.
+    """Return the asymptotic root mean square of sin d_P for an efficient estimate of a plane.
 
-    Errors across the plane are rows of N(0, I_B^-1/n), one for each of d - k directions, so the
+    Errors across the plane are distributed as d - k independent rows of N(0, I_B^-1/n), so the
     expected square of their largest singular value is at least (d - k)/n times the largest
-    eigenvalue of I_B^-1, and near it for d much larger than k. A sine is no more than 1.
+    eigenvalue of I_B^-1, and close to it if d is much larger than k. A sine is at most 1.
     """
     k, d = truth.profiles.shape
     inverse = inverse_information(truth.profiles, truth.weights)

@@ -1,4 +1,4 @@
-"""The paper's evidence, made anew: tables, pictures, and what they say."""
+"""Reproduces the paper's evidence: tables, pictures and findings, written to files."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["Reproduced", "reproduce", "scale_of", "write_picture", "write_table"
 
 @dataclass(frozen=True)
 class Reproduced:
-    """One experiment, done.
+    """The results of one experiment.
 
     Attributes
     ----------
     name : str
-        Its name.
+        The name of the experiment.
     table : polars.DataFrame
-        What was measured.
+        All measurements.
     findings : list of str
-        What it says.
+        What the table says, in sentences.
     files : list of Path
-        What was written.
+        The files that were written.
     """
 
     name: str
@@ -49,7 +49,7 @@ def reproduce(
     n_jobs: int = -1,
     listen: Callable[[int, int], None] = lambda done, total: None,
 ) -> Reproduced:
-    """Measure what is not measured yet, and write the table, its picture and its findings.
+    """Measure what has not been measured yet, and write the table, its picture and its findings.
 
     Parameters
     ----------
@@ -57,33 +57,33 @@ def reproduce(
         A key of EXPERIMENTS.
     output : Path
         Where to write ``name.parquet``, ``.csv``, ``.svg``, ``.png`` and ``.txt``; finished cells
-        are kept below ``.cells`` there, and a later run takes them over.
+        are stored below ``.cells`` there, and a later run reuses them.
     scale : {"tiny", "quick", "full"}, default="full"
         How much is measured.
     n_jobs : int, default=-1
-        Processes; -1 is one a core.
+        Number of processes; -1 means one per core.
     listen : callable, default does nothing
-        ``listen(done, total)`` is told of finished cells.
+        ``listen(done, total)`` is called with the number of finished cells.
 
     Returns
     -------
     Reproduced
-        The table and what was written.
+        The table, its findings and the files.
     """
     rows = run(EXPERIMENTS[name], output, scale=scale, n_jobs=n_jobs, listen=listen)
     table, stem = pl.DataFrame(rows, infer_schema_length=None), output / name
     settings = EXPERIMENTS[name].cells(scale)[0]
     findings, picture = FINDINGS[name](table), PICTURES[name](table)
-    told = stem.with_suffix(".txt")  # first, because it says of which scale the others are
-    with written_whole(told) as path:
+    text = stem.with_suffix(".txt")  # written first: it states the scale of the other files
+    with written_whole(text) as path:
         head = f"{scale} run of spectralmirror {__version__}: {EXPERIMENTS[name].title}."
         path.write_text("\n".join([head, *findings, ""]), encoding="utf-8")
-    files = [told, *write_table(table, stem, settings), *write_picture(picture, stem)]
+    files = [text, *write_table(table, stem, settings), *write_picture(picture, stem)]
     return Reproduced(name, table, findings, files)
 
 
 def scale_of(name: str, output: Path) -> str | None:
-    """Return the scale of the results that a folder holds, or None."""
+    """Return the scale of the results in a folder, or None if there are none."""
     try:
         head = (output / f"{name}.txt").read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -92,9 +92,9 @@ def scale_of(name: str, output: Path) -> str | None:
 
 
 def write_table(table: pl.DataFrame, stem: Path, settings: Iterable[str]) -> Iterable[Path]:
-    """Write a table as Parquet and, measured numbers with four digits, as CSV; yield the paths."""
+    """Write a table as Parquet and, with four significant digits, as CSV; yield the paths."""
     measured = pl.selectors.float() - pl.selectors.by_name(*settings)
-    # NaN in place of nothing: whoever guesses types from the first rows guesses right
+    # NaN instead of an empty field, so that readers infer the type from the first rows
     rounded = table.with_columns(measured.round_sig_figs(4).fill_null(float("nan")))
     for suffix, write in ((".parquet", table.write_parquet), (".csv", rounded.write_csv)):
         with written_whole(stem.with_suffix(suffix)) as path:
@@ -103,7 +103,7 @@ def write_table(table: pl.DataFrame, stem: Path, settings: Iterable[str]) -> Ite
 
 
 def write_picture(figure: Any, stem: Path) -> Iterable[Path]:
-    """Write a figure as SVG and as PNG, the same bytes for the same figure, and yield the paths."""
+    """Write a figure as SVG and PNG, with the same bytes for the same figure; yield the paths."""
     with written_whole(stem.with_suffix(".svg")) as path:
         path.write_text(svg_text(figure, stem.name), encoding="utf-8")
     yield stem.with_suffix(".svg")

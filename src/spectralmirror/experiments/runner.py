@@ -1,4 +1,4 @@
-"""Measures the cells of an experiment on all cores, and keeps each as it ends."""
+"""Measures the cells of an experiment on all cores, and stores each as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def run(
     n_jobs: int = -1,
     listen: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Row]:
-    """Return the table of an experiment; cells that an earlier run finished are not repeated.
+    """Return the table of an experiment; cells that an earlier run finished are reused.
 
     Parameters
     ----------
     experiment : Experiment
         What to measure.
     output : Path
-        Folder below which finished cells are kept.
+        Folder below which finished cells are stored.
     scale : {"tiny", "quick", "full"}, default="full"
         How much is measured.
     n_jobs : int, default=-1
-        Processes; -1 is one a core.
+        Number of processes; -1 means one per core.
     listen : callable, default does nothing
-        ``listen(done, total)`` is told of the cells that are finished, at first of those that an
-        earlier run finished.
+        ``listen(done, total)`` is called with the number of finished cells: once at the start, and
+        after each cell.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def run(
     missing = [cell for cell in cells if store.read(cell) is None]
     done = len(cells) - len(missing)
     listen(done, len(cells))
-    # the longest first, lest one core works on alone in the end
+    # the longest first, so that no core works alone at the end
     missing.sort(key=lambda cell: -float(cell.get("n", 0)) * float(cell.get("d", 1)))
     n_jobs = 1 if experiment.alone else max(1, min(effective_n_jobs(n_jobs), len(missing)))
     with parallel_config(backend="loky", inner_max_num_threads=1) if n_jobs > 1 else nullcontext():
@@ -69,17 +69,19 @@ def _rows(store: Store, cell: Cell) -> list[Row]:
     """Return the rows of a finished cell, with its settings."""
     rows = store.read(cell)
     if rows is None:
-        raise RuntimeError(f"A finished cell is gone from {store.folder}: run the same again.")
+        raise RuntimeError(
+            f"A finished cell is gone from {store.folder}: run the same command again."
+        )
     return [{**cell, **row} for row in rows]
 
 
 def _start_workers(n_jobs: int) -> None:
-    """Start processes that leave Ctrl-C to this one, which then ends them.
+    """Start worker processes that leave Ctrl-C to this process, which then ends them.
 
-    What a process ignores, those that it starts ignore as well.
+    Signals that a process ignores are ignored by the processes that it starts.
     """
     if threading.current_thread() is not threading.main_thread():
-        return  # only the main thread may say what is ignored
+        return  # only the main thread may set signal handlers
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         Parallel(n_jobs)(delayed(os.getpid)() for _ in range(n_jobs))
@@ -88,9 +90,11 @@ def _start_workers(n_jobs: int) -> None:
 
 
 def _finish(experiment: Experiment, store: Store, cell: Cell) -> None:
-    """Measure a cell and keep it, in whichever process this is."""
+    """Measure a cell and store it, in this process or in a worker."""
     if Store.of(experiment, store.folder).code != store.code:
-        raise RuntimeError("The code of spectralmirror changed while it ran: run the same again.")
+        raise RuntimeError(
+            "The code of spectralmirror changed during the run: run the same command again."
+        )
     with warnings.catch_warnings(), one_blas_thread():
-        warnings.simplefilter("ignore")  # that a signal is weak is what many cells are about
+        warnings.simplefilter("ignore")  # many cells are about weak signals
         store.write(cell, experiment.measure(**cell))

@@ -1,4 +1,4 @@
-"""Finished cells on disk, so that an interrupted run goes on where it stopped."""
+"""Finished cells on disk, so that an interrupted run continues where it stopped."""
 
 from __future__ import annotations
 
@@ -14,23 +14,19 @@ import sklearn
 
 import spectralmirror
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.experiments.sources import code_digest
 from spectralmirror.rows.files.atomic import written_whole
 
 __all__ = ["Store"]
 
-#: What decides how a table looks, but not what is in it.
-NOT_NUMBERS = ("plotting", "cli.py", "reproduction.py", "files.py")
-#: Modules that experiments share.
-SHARED = ("experiment.py", "problems.py", "references.py")
-
 
 @dataclass(frozen=True)
 class Store:
-    """One file a cell, named by everything that its numbers depend on.
+    """One file per cell, whose name depends on everything that its numbers depend on.
 
-    That is: the settings, the code of the experiment and of the library, the versions of NumPy,
-    SciPy and scikit-learn, and for seconds the machine. Where any of these changes the name does
-    too, and a cell that was measured before is not found any more.
+    That is: the settings, the code behind the experiment, the versions of NumPy, SciPy and
+    scikit-learn, and the machine if seconds are measured. If any of these changes, so does the
+    name, and the cell is measured again.
     """
 
     folder: Path
@@ -39,10 +35,10 @@ class Store:
     @classmethod
     def of(cls, experiment: Experiment, output: Path) -> Store:
         """Return the store of an experiment below the output folder."""
-        return cls(output / ".cells" / experiment.name, _code_digest(experiment))
+        return cls(output / ".cells" / experiment.name, _digest(experiment))
 
     def path(self, cell: Cell) -> Path:
-        """Return where a cell is kept."""
+        """Return the path of the file of a cell."""
         key = json.dumps([self.code, dict(cell)], sort_keys=True)
         return self.folder / f"{sha256(key.encode()).hexdigest()[:24]}.json"
 
@@ -57,33 +53,15 @@ class Store:
         return rows if whole else None
 
     def write(self, cell: Cell, rows: list[Row]) -> None:
-        """Keep a finished cell: all of it, or nothing."""
+        """Store a finished cell, completely or not at all."""
         with written_whole(self.path(cell)) as path:
             path.write_text(json.dumps({"cell": dict(cell), "rows": rows}))
 
 
-def _sources() -> dict[Path, bytes]:
-    """Return the source of every module whose code can change a number."""
-    package = Path(str(spectralmirror.__file__)).parent
-    paths = (path.relative_to(package) for path in sorted(package.rglob("*.py")))
-    return {
-        path: (package / path).read_bytes() for path in paths if path.parts[0] not in NOT_NUMBERS
-    }
-
-
-#: Read when this process started, as the code that runs in it was: files may change meanwhile.
-SOURCES = _sources()
-
-
-def _code_digest(experiment: Experiment) -> str:
-    """Return a digest of all code on which the numbers of an experiment depend."""
-    digest = sha256()
-    for library in (numpy, scipy, sklearn, spectralmirror):
-        digest.update(f"{library.__name__} {library.__version__}\n".encode())
-    if experiment.alone:  # seconds are those of this machine
-        digest.update(f"{platform.node()} {platform.machine()}\n".encode())
-    own = f"{experiment.module.rpartition('.')[2]}.py"
-    for path, source in SOURCES.items():
-        if path.parts[0] != "experiments" or path.name in {own, *SHARED}:
-            digest.update(f"{path.as_posix()}\n".encode() + source)
-    return digest.hexdigest()
+def _digest(experiment: Experiment) -> str:
+    """Return a digest of what the numbers of an experiment depend on, besides its settings."""
+    parts = [f"{lib.__name__} {lib.__version__}" for lib in (numpy, scipy, sklearn, spectralmirror)]
+    if experiment.alone:  # it measures seconds, which are those of this machine
+        parts.append(f"{platform.node()} {platform.machine()}")
+    parts.append(code_digest(experiment.module))
+    return sha256("\n".join(parts).encode()).hexdigest()

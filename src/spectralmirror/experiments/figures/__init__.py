@@ -1,1 +1,1 @@
-"""Pictures of the experiments."""
+"""Pictures of the experiments: `paper` draws its figures, `claims` those that we added."""

@@ -1,4 +1,4 @@
-"""Pictures of what the paper claims beside its figures, drawn from the tables."""
+"""Pictures of the claims that have no figure in the paper, drawn from the tables."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ SINE = "mean of sin d_P"
 
 
 def draw_span(table: pl.DataFrame) -> Any:
-    """Draw how far r lies outside of U-hat, and what taking r-hat into it changes."""
+    """Draw how far r lies outside U-hat, and the effect of including r-hat."""
     dimensions = sorted(table["d"].unique().to_list())
     figure, axes = grid(1, 2, (5, 3.6))
     left, right = axes[0]
     for d, colour in zip(dimensions, shades(len(dimensions)), strict=True):
         part = table.filter(d=d)
         style = {"color": colour, "linestyle": "-", "label": f"d = {d}"}
-        curve(left, part, "rows_a_feature", "r", "paper", **style)
-        curve(right, part, "rows_a_feature", "paper", "paper", **style)
+        curve(left, part, "rows_per_feature", "r", "paper", **style)
+        curve(right, part, "rows_per_feature", "paper", "paper", **style)
         dashed = {**style, "linestyle": "--", "label": None}
-        curve(right, part, "rows_a_feature", "with_r_hat", "paper", **dashed)
+        curve(right, part, "rows_per_feature", "with_r_hat", "paper", **dashed)
     right.plot([], [], color="#222222", linestyle="-", label="two eigenvectors (Algorithm 1)")
     right.plot([], [], color="#222222", linestyle="--", label="r̂ and one eigenvector")
     left.set(title="Is r in Û?", ylabel="mean sine between r and Û")
     right.set(title="Is r̂ needed?", ylabel=SINE)
     for ax in (left, right):
-        ax.set(xlabel="rows a feature, n/d", ylim=(0, 1.05))
+        ax.set(xlabel="rows per feature, n/d", ylim=(0, 1.05))
         log_axis(ax.xaxis)
     legend_under(figure, axes, "The mirror direction and the span of Algorithm 1", ncols=5)
     return figure

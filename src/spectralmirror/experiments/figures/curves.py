@@ -1,4 +1,4 @@
-"""What the pictures of the reproduction share: one colour a method, means with their errors."""
+"""What the pictures share: one colour per method, and means with their standard errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 
 __all__ = ["METHODS", "curve", "grid", "legend_under", "means", "shades"]
 
-#: A name, a colour and a line for every method, the same in all pictures.
+#: Name, colour and line style of every method, the same in all pictures.
 METHODS = {
     "paper": ("Algorithm 1", "#c51b7d", "-"),
     "paper_with_mirror": ("Algorithm 1 with r̂", "#c51b7d", "--"),
@@ -31,7 +31,7 @@ METHODS = {
 
 
 def means(table: pl.DataFrame, by: str, value: str) -> pl.DataFrame:
-    """Return the mean of a column at every value of another, and its standard error."""
+    """Return the mean of a column at every value of another column, and its standard error."""
     chosen = table.filter(pl.col(value).is_not_null())
     return (
         chosen.group_by(by)
@@ -54,7 +54,7 @@ def curve(ax: Any, table: pl.DataFrame, by: str, value: str, method: str, **styl
 
 
 def grid(rows: int, columns: int, size: tuple[float, float] = (3.4, 3.0), **options: Any) -> Any:
-    """Return a figure that belongs to no window, and its axes as a 2-d array."""
+    """Return a figure without a window, and its axes as a two-dimensional array."""
     from matplotlib.figure import Figure
 
     width, height = max(size[0] * columns, 6.4), size[1] * rows + 0.8
@@ -72,14 +72,14 @@ def legend_under(figure: Any, axes: Any, title: str, ncols: int = 6) -> None:
         for line, label in zip(*ax.get_legend_handles_labels(), strict=True):
             lines.setdefault(label, line)
     figure.suptitle(title, fontsize=12)
-    ncols = min(ncols, int(figure.get_figwidth() / 2))  # about two inches an entry
+    ncols = min(ncols, int(figure.get_figwidth() / 2))  # about two inches per entry
     figure.legend(
         lines.values(), lines.keys(), loc="outside lower center", ncols=ncols, frameon=False
     )
 
 
 def shades(n: int) -> list[Any]:
-    """Return n colours from dark to light, for an order such as that of dimensions."""
+    """Return n colours from dark to light, for ordered values such as dimensions."""
     import matplotlib
 
     return list(matplotlib.colormaps["viridis"](np.linspace(0.05, 0.85, n)))

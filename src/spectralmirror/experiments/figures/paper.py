@@ -20,7 +20,8 @@ from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["draw_figure1", "draw_figure2", "draw_figure3", "draw_figure4"]
 
-REACH = 2.6  # of the axes of figure 1, in standard deviations
+#: Limit of the axes of figure 1, in standard deviations.
+REACH = 2.6
 
 
 def draw_figure1(table: pl.DataFrame) -> Any:
@@ -53,7 +54,7 @@ def draw_figure1(table: pl.DataFrame) -> Any:
         ax.set(xlabel="x₁", ylabel="x₂", zlabel="x₃")
         ax.set_box_aspect((1, 1, 1), zoom=0.9)
         ax.tick_params(labelsize=7, pad=-2)
-        ax.zaxis.labelpad = -8  # which the layout does not see, and would cut off
+        ax.zaxis.labelpad = -8  # the layout ignores this label, and would cut it off
         ax.view_init(elev=22, azim=-38)
     for i, u in enumerate(profiles):
         for ax in axes[:2]:
@@ -72,7 +73,7 @@ def _arrow(ax: Any, direction: Vector, colour: str, line: str) -> None:
 
 
 def _plane(ax: Any, normal: Vector, colour: str) -> None:
-    """Draw a square of the plane through 0."""
+    """Draw a square of the plane through 0 with this normal."""
     a, b = np.linalg.svd(normal[None])[2][1:]
     s, t = np.meshgrid((-2.0, 2.0), (-2.0, 2.0))
     corners = s[..., None] * a + t[..., None] * b
@@ -104,7 +105,7 @@ def draw_figure2(table: pl.DataFrame) -> Any:
     panels = [(labels, method) for labels in ("hard", "logistic") for method in names]
     for column, (labels, method) in zip(axes.T, panels, strict=True):
         part = table.filter(labels=labels)
-        for ax, by in zip(column, ("n", "rows_a_feature"), strict=True):
+        for ax, by in zip(column, ("n", "rows_per_feature"), strict=True):
             for d, colour in colours.items():
                 chosen = part.filter(d=d)
                 _line(ax, chosen, by, method, color=colour, linewidth=2, label=f"d = {d}")
@@ -114,7 +115,7 @@ def draw_figure2(table: pl.DataFrame) -> Any:
             log_axis(ax.xaxis)
             log_axis(ax.yaxis)
         column[0].set(title=f"{names[method]}, {labels} labels", xlabel="rows n")
-        column[1].set(xlabel="rows a feature, n/d")
+        column[1].set(xlabel="rows per feature, n/d")
     for row in axes:
         row[0].set_ylabel("mean of sin d_P")
     for reference in ("likelihood", "bound"):
@@ -125,7 +126,7 @@ def draw_figure2(table: pl.DataFrame) -> Any:
 
 
 def _line(ax: Any, table: pl.DataFrame, by: str, value: str, **style: Any) -> None:
-    """Draw means without their errors: many curves, of which each confirms the others."""
+    """Draw means without their errors, for pictures with many curves."""
     points = means(table, by, value)
     ax.plot(points[by], points["average"], **style)
 
@@ -143,7 +144,7 @@ def draw_figure3(table: pl.DataFrame) -> Any:
             ax.set_title(f"K = {K}, d = {d}")
             log_axis(ax.xaxis)
         row[0].set_ylabel("RMSE of the expected label")
-    axes[0, 0].set_ylim(bottom=0)  # now that all curves are in: the axes share it
+    axes[0, 0].set_ylim(bottom=0)  # after all curves are drawn, because the axes share it
     for ax in axes[-1]:
         ax.set_xlabel("rows n")
     legend_under(figure, axes, "K nearest neighbours in all features, and inside a span", ncols=5)
@@ -179,7 +180,7 @@ def draw_figure4(table: pl.DataFrame) -> Any:
     for ax, (labels, start, value, title) in zip(np.ravel(axes), panels, strict=True):
         part = table.filter(labels=labels, start=start)
         for name, label in EM_LINES.items():
-            # EM in all features mostly ends where the refined fit does: a broad line under it
+            # EM in all features mostly ends where the refined fit ends: a broad line below it
             broad = {"linewidth": 5, "alpha": 0.6, "marker": ""} if name == "ambient" else {}
             curve(ax, part, "n", f"{value}_{name}", name, label=label, **broad)
         if value == "component":
@@ -196,7 +197,7 @@ def draw_figure4(table: pl.DataFrame) -> Any:
     return figure
 
 
-#: What EM ran in.
+#: The fits of figure 4, and their labels.
 EM_LINES = {
     "ambient": "EM in all features",
     "unpenalised": "EM in all features, next to no penalty",

@@ -24,7 +24,7 @@ from spectralmirror.experiments.figures.paper import (
 
 __all__ = ["PICTURES"]
 
-#: table -> figure, by the name of the experiment.
+#: table -> figure, by name of the experiment.
 PICTURES: dict[str, Callable[[pl.DataFrame], Any]] = {
     "figure1": draw_figure1,
     "figure2": draw_figure2,

@@ -1,4 +1,7 @@
-"""Tables, labels, groups and weights of every kind: the answer of plain float64, or a sentence."""
+"""Tables, labels, groups and weights of every kind give the answer of plain float64.
+
+Kinds that are refused stand in test_bad_tables.py and test_bad_labels.py.
+"""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +21,6 @@ from spectralmirror import (
     SpectralMirror,
     pairwise_differences,
 )
-from spectralmirror.metrics import component_error, profile_error, subspace_error
 
 N, NAMES = 600, list("abc")
 RNG = np.random.default_rng(3)
@@ -30,7 +32,6 @@ POSITIVE = RNG.uniform(size=N) < expit((Z * U).sum(axis=1))
 WEIGHTS = RNG.integers(1, 5, N)
 FRAME = pd.DataFrame(Z, columns=NAMES)
 LARGE = 2**63 // 101
-FIRST = np.arange(N) == 7
 
 pytestmark = pytest.mark.filterwarnings("ignore::spectralmirror.WeakSignalWarning")
 
@@ -51,7 +52,7 @@ def answers(X, y=POSITIVE, **fit):
     found = [mirror.components_, mirror.mirror_direction_, mirror.eigenvalues_, mirror.transform(X)]
     weight = fit.get("sample_weight")
     found.append(PrincipalHessianDirections(2).fit(X, y, sample_weight=weight).eigenvalues_)
-    found.append(FeatureMoments.from_rows(X, weight).covariance)
+    found.append(FeatureMoments.from_rows(X, sample_weight=weight).covariance)
     mixture = LinearClassifierMixture(1).fit(X, y, **fit)
     found += [mixture.coef_, mixture.coef_standard_error_, mixture.predict_proba(X)]
     found.append(mixture.score_samples(X, y))
@@ -131,100 +132,6 @@ def test_arrays_on_disk(order, dtype, tmp_path):
     np.testing.assert_allclose(answers(X), answers(FLAT), rtol=1e-8, atol=1e-10)
 
 
-NUMBERS = "X must hold numbers, but column "
-REFUSED = {
-    "NA in Float64": (FRAME.astype("Float64").mask(FRAME > 98), "NaN in column '?[abc]'?: remove"),
-    "NA in Int64": (FRAME.astype("Int64").mask(FRAME > 98), "NaN in column '[abc]': remove"),
-    "NA in boolean": ((FRAME > 0).astype("boolean").mask(FRAME > 98), "NaN in column '[abc]'"),
-    "NA in Arrow": (FRAME.astype("double[pyarrow]").mask(FRAME > 98), "NaN in column '[abc]'"),
-    "null in polars": (
-        pl.DataFrame(Z, schema=NAMES).with_columns(b=pl.lit(None, pl.Int64)),
-        "NaN in column 'b': remove or impute",
-    ),
-    "masked": (np.ma.masked_array(FLAT, Z > 98), "X has masked values: leave such rows out"),
-    "infinite beside longdouble": (
-        Z * np.longdouble("1e400"),
-        "contains (NaN|infinity) in column 0: remove or impute",
-    ),
-    "integers of 400 digits": (
-        objects(lambda value: value * 10**400),
-        "whole numbers in column 0 that are too large for float64: rescale",
-    ),
-    "dates": (Z.astype("M8[s]"), NUMBERS + "0 holds np.datetime64"),
-    "durations": (Z.astype("m8[s]"), NUMBERS + "0 holds np.timedelta64"),
-    "durations in pandas": (FRAME.astype("m8[s]"), NUMBERS + "'a' holds Timedelta"),
-    "dates in polars": (
-        pl.DataFrame(Z, schema=NAMES).with_columns(pl.col("b").cast(pl.Int32).cast(pl.Date)),
-        NUMBERS + "'b' holds datetime.date",
-    ),
-    "periods": (
-        FRAME.assign(b=pd.period_range("2020", periods=N, freq="h")),
-        NUMBERS + "'b' holds Period",
-    ),
-    "intervals": (FRAME.assign(c=pd.cut(FRAME.a, 3)), NUMBERS + "'c' holds Interval"),
-    "categories of text": (
-        FRAME.assign(c=pd.Categorical(np.where(POSITIVE, "x" * 500, "y"))),
-        NUMBERS + "'c' holds '(y|x+)",
-    ),
-    "Arrow text": (
-        FRAME.assign(a=pd.Series(["high"] * N, dtype="string[pyarrow]")),
-        NUMBERS + "'a' holds 'high': encode",
-    ),
-    "polars categories": (
-        pl.DataFrame(Z, schema=NAMES).with_columns(c=pl.lit("low").cast(pl.Categorical)),
-        NUMBERS + "'c' holds 'low'",
-    ),
-    "sparse columns filled with NaN": (
-        FRAME.astype(float).astype(pd.SparseDtype("float64", np.nan)),
-        r"fill value is not 0: pass X.sparse.to_dense\(\)",
-    ),
-    "names of two kinds": (
-        FRAME.set_axis([0, "b", "c"], axis=1),
-        "names of columns that are text and others that are not, such as 0",
-    ),
-    "lazy": (pl.DataFrame(Z, schema=NAMES).lazy(), r"X is a LazyFrame.*call X.collect\(\)"),
-    "structured": (
-        np.array([tuple(row) for row in Z], dtype=[("a", "f8"), ("b", "i4"), ("c", "f4")]),
-        "X is a structured array: make a table of its fields",
-    ),
-    "complex": (FLAT + 0j, "Complex data not supported: pass the real"),
-    "one dimension": (FLAT[:, 0], "has one dimension. Reshape your data: use"),
-}
-
-
-@pytest.mark.parametrize(("X", "message"), REFUSED.values(), ids=REFUSED)
-def test_tables_that_are_refused(X, message):
-    calls = [
-        lambda: SpectralMirror(2).fit(X, POSITIVE),
-        lambda: SpectralMirror(2, method="paper").fit(X, POSITIVE),
-        lambda: LinearClassifierMixture(1).fit(X, POSITIVE),
-    ]
-    if "names of columns" not in message:  # moments have no names
-        calls.append(lambda: FeatureMoments.from_rows(X))
-        mirror, mixture = SpectralMirror(2), LinearClassifierMixture(1)
-        train = FRAME if isinstance(X, pd.DataFrame | pl.DataFrame) else FLAT
-        calls.append(lambda: mirror.fit(train, POSITIVE).transform(X))
-        calls.append(lambda: mixture.fit(train, POSITIVE).predict_proba(X))
-    for call in calls:
-        with pytest.raises(ValueError, match=message) as error:
-            call()
-        assert len(str(error.value)) < 400
-        assert "\n" not in str(error.value)
-
-
-def test_two_columns_of_one_name():
-    """A sentence, or the right answer, whatever the version of scikit-learn makes of them."""
-    expected = SpectralMirror(2).fit(FLAT, POSITIVE).mirror_direction_
-    try:
-        found = SpectralMirror(2).fit(FRAME.set_axis(list("aab"), axis=1), POSITIVE)
-    except ValueError as error:
-        told = str(error)
-    else:
-        np.testing.assert_allclose(found.mirror_direction_, expected, rtol=1e-8)
-        return
-    assert told == "X has several columns named 'a': give every column a name of its own."
-
-
 def labels(low, high, **options):
     return np.where(POSITIVE, high, low, **options)
 
@@ -270,37 +177,6 @@ def test_labels_of_every_kind(y):
     np.testing.assert_array_equal(mirror.mirror_direction_, same.mirror_direction_)
 
 
-MISSING = r"Input y contains NaN \(a missing label\) in row 7: drop such rows"
-REFUSED_LABELS = {
-    "NA in Int64": (pd.Series(labels(0, 1), dtype="Int64").mask(FIRST), MISSING),
-    "NA in boolean": (pd.Series(POSITIVE, dtype="boolean").mask(FIRST), MISSING),
-    "NA in string": (pd.Series(TEXT, dtype="string").mask(FIRST), MISSING),
-    "NA in categories": (pd.Series(TEXT).mask(FIRST).astype("category"), MISSING),
-    "NA in Arrow": (pd.Series(POSITIVE, dtype="bool[pyarrow]").mask(FIRST), MISSING),
-    "null in polars text": (pl.Series(np.where(FIRST, None, TEXT).tolist()), MISSING),
-    "null in polars": (pl.Series(np.where(FIRST, None, POSITIVE).tolist()), MISSING),
-    "null in Arrow": (pa.array(labels(0, 1), mask=FIRST), MISSING),
-    "NaN": (np.where(FIRST, np.nan, labels(0, 1)), MISSING),
-    "None": (np.where(FIRST, None, TEXT), MISSING),
-    "None in a list": (np.where(FIRST, None, TEXT).tolist(), MISSING),
-    "NaN among text": (np.where(FIRST, np.nan, TEXT.astype(object)), MISSING),
-    "masked": (np.ma.masked_array(labels(0, 1), FIRST), "y has masked values"),
-    "tuples": (pd.Series([("a", int(p)) for p in POSITIVE]), r"y holds \('a', 0\): use single"),
-    "a number": (1, r"y must hold one label for each row of X \(be a 1d array\), got 1\."),
-    "a word": ("yes", "y must hold one label for each row.*got 'yes'"),
-    "a generator": ((p for p in POSITIVE), "y must hold one label for each row"),
-    "lists of different lengths": ([[1], *[[0, 1]] * (N - 1)], "y must hold one label"),
-}
-
-
-@pytest.mark.parametrize(("y", "message"), REFUSED_LABELS.values(), ids=REFUSED_LABELS)
-def test_labels_that_are_refused(y, message):
-    for estimator in (SpectralMirror(2), LinearClassifierMixture(1), PrincipalHessianDirections()):
-        with pytest.raises(ValueError, match=message) as error:
-            estimator.fit(FLAT, y)
-        assert len(str(error.value)) < 400
-
-
 SAME_GROUPS = {
     "float16": GROUPS.astype(np.float16),
     "longdouble": GROUPS.astype(np.longdouble),
@@ -343,32 +219,9 @@ def test_weights_of_every_kind(weight):
 
 @pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e-12, 1e12, 1e300])
 def test_weights_of_every_size(unit):
-    """Weights that are no counts have no unit."""
+    """Non-integer weights (not frequencies) have no unit."""
     expected = answers(FLAT, sample_weight=WEIGHTS / 4)
     np.testing.assert_allclose(answers(FLAT, sample_weight=WEIGHTS * unit), expected, rtol=1e-9)
-
-
-REFUSED_WEIGHTS = {
-    "masked": (np.ma.masked_array(WEIGHTS, FIRST), "sample_weight has masked values"),
-    "complex": (WEIGHTS + 0j, "sample_weight must hold numbers"),
-    "integers of 400 digits": ([10**400] * N, "sample_weight must hold numbers"),
-    "longdouble": (WEIGHTS * np.longdouble("1e400"), "not negative, but is inf in row 0"),
-    "NA": (pd.Series(WEIGHTS, dtype="Int64").mask(FIRST), "but is nan in row 7"),
-    "null": (pl.Series(np.where(FIRST, None, WEIGHTS).tolist()), "but is nan in row 7"),
-    "one row alone": (
-        np.where(FIRST, 1e300, 1.0),
-        "so large in row 7 that all other rows vanish beside it",
-    ),
-}
-
-
-@pytest.mark.parametrize(("weight", "message"), REFUSED_WEIGHTS.values(), ids=REFUSED_WEIGHTS)
-def test_weights_that_are_refused(weight, message):
-    for estimator in (SpectralMirror(2), LinearClassifierMixture(1), PrincipalHessianDirections()):
-        with pytest.raises(ValueError, match=message):
-            estimator.fit(FLAT, POSITIVE, sample_weight=weight)
-    with pytest.raises(ValueError, match="groups has masked values"):
-        SpectralMirror(2).fit(FLAT, POSITIVE, groups=np.ma.masked_array(GROUPS, FIRST))
 
 
 def exact(kind):
@@ -389,32 +242,3 @@ def test_differences_of_whole_numbers_are_exact(kind):
         np.testing.assert_array_equal(np.asarray(X), expected)
     X, _ = pairwise_differences(sparse.csr_array(FLAT), sparse.csc_array(FLAT[::-1]), POSITIVE)
     np.testing.assert_array_equal(X.toarray(), FLAT - FLAT[::-1])
-
-
-ONES = np.ones((2, 1))
-PAIRS = {
-    "complex": ((ONES + 0j, ONES, [1, 0]), "left must hold numbers"),
-    "masked": ((ONES, np.ma.masked_array(ONES, ONES > 0), [1, 0]), "right has masked values"),
-    "dates": ((ONES.astype("M8[s]"), ONES, [1, 0]), "left must hold numbers"),
-    "integers of 400 digits": (([[10**400], [1]], ONES, [1, 0]), "left must hold numbers"),
-    "NA": ((ONES, ONES, pd.Series([1, None], dtype="Int64")), "winner is missing in row 1"),
-    "uint64": ((ONES, ONES, np.array([2**64 - 1, 0], dtype=np.uint64)), "winner must"),
-    "lists": ((ONES, ONES, [[1], [0]]), "winner must hold one value for each comparison"),
-}
-
-
-@pytest.mark.parametrize(("sides", "message"), PAIRS.values(), ids=PAIRS)
-def test_comparisons_that_are_refused(sides, message):
-    with pytest.raises(ValueError, match=message):
-        pairwise_differences(*sides)
-
-
-def test_metrics_of_what_is_missing():
-    for values in ([None, 1], [np.nan, 1.0], pd.Series([None, 1], dtype="Int64")):
-        with pytest.raises(ValueError, match="true has missing values: leave such rows out"):
-            component_error(values, [0, 1])
-    masked = np.ma.masked_array(np.eye(2), np.eye(2) > 0)
-    with pytest.raises(ValueError, match="A has masked values"):
-        subspace_error(masked, np.eye(2))
-    with pytest.raises(ValueError, match="found holds whole numbers that are too large"):
-        profile_error(np.eye(2), np.array([[10**400, 0], [0, 1]], dtype=object))
