@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 from spectralmirror.experiments import EXPERIMENTS, SCALES, run
 from spectralmirror.experiments.figures.pictures import PICTURES
 from spectralmirror.experiments.findings import FINDINGS
-from spectralmirror.experiments.reproduce import _slim, reproduce, scale_of
+from spectralmirror.experiments.reproduce import reproduce, scale_of
 from tests.helpers.experiments import assert_same_numbers
 
 NAMES = list(EXPERIMENTS)
@@ -90,8 +90,3 @@ def test_numbers_do_not_depend_on_processes(tiny, tmp_path, name):
     for suffix in ("csv", "svg"):
         ours, theirs = (folder / f"{name}.{suffix}" for folder in (tmp_path, tiny[0]))
         assert ours.read_bytes() == theirs.read_bytes()
-
-
-def test_a_slim_picture_keeps_its_words():
-    svg = '<g id="text_1">\n <text x="1.239" y="2.5">p = 0.79864</text>\n</g>'
-    assert _slim(svg) == '<g> <text x="1.2" y="2.5">p = 0.79864</text> </g>\n'
