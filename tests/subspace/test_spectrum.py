@@ -61,7 +61,7 @@ def test_false_positives_on_labels_that_know_nothing(case, options):
         mirror = paper("auto", false_positive_rate=0.05, random_state=seed, **options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            alarms += mirror.fit(X, y, weight).n_outliers_ > 0
+            alarms += mirror.fit(X, y, sample_weight=weight).n_outliers_ > 0
     assert alarms <= (27 if case != "weights" else 54)
     if case in ("plain", "mean known"):  # too few alarms would be wrong as well
         assert alarms >= 4

@@ -69,7 +69,7 @@ def test_nothing_is_left_out_where_there_are_many_rows(monkeypatch):
     """At 500 rows a feature it changes the subspace by less than a tenth of its error."""
     X, y, truth = mixture(5_000, 10)
     plain = stacked().fit(X, y)
-    monkeypatch.setattr("spectralmirror.subspace.stacked.method.MANY", 10_000)
+    monkeypatch.setattr("spectralmirror.subspace.stacked.direction.MANY", 10_000)
     without = stacked().fit(X, y)
     change = subspace_error(plain.components_, without.components_)
     assert 0 < change < 0.1 * subspace_error(without.components_, truth.profiles)
@@ -448,7 +448,7 @@ def test_false_positives(case):
 def test_says_when_there_is_nothing_to_see(k):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 10)), rng.random(400) < 0.5
-    with pytest.warns(WeakSignalWarning, match="40 rows a feature: those directions mean little"):
+    with pytest.warns(WeakSignalWarning, match="40 rows per feature: such directions mean little"):
         mirror = stacked(k).fit(X, y)
     assert np.isnan(mirror.separation_) or mirror.separation_ < 1 or mirror.n_outliers_ == 0
 

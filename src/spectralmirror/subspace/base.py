@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.rows.accept import accept_rows, on_parts
+from spectralmirror.rows.accept import on_parts
 from spectralmirror.rows.checks import check_features, check_memory
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix
@@ -56,16 +56,13 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _check_rows(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> Any:
-        """Return the rows in their groups, at least as many features as components."""
-        grouped, self.classes_ = accept_rows(self, X, y, groups, sample_weight)
+    def _check_dimension(self, n_features: int) -> None:
+        """Raise if there are fewer features than components."""
         k: Any = self.n_components
-        d = grouped.rows.n_features
-        if k != "auto" and k > d:
+        if k != "auto" and k > n_features:
             raise ValueError(
-                f"n_components={k} must not exceed the number of features, n_features={d}."
+                f"n_components={k} must not exceed the number of features, n_features={n_features}."
             )
-        return grouped
 
 
 def require_rows(rows: Source, needed: int, why: str, remedy: str) -> None:

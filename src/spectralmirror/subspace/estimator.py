@@ -6,19 +6,21 @@ import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from spectralmirror.rows.accept import checks_parameters, count_scans
+from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
 from spectralmirror.rows.checks import check_covariance, check_mean, named_columns
+from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.reduce import small_matrices
 from spectralmirror.rows.source import Source
-from spectralmirror.subspace.algorithm1 import algorithm1
 from spectralmirror.subspace.base import SubspaceTransformer, orthonormal_rows, require_rows
-from spectralmirror.subspace.interface import KnownFeatures, Request
+from spectralmirror.subspace.interface import KnownFeatures, Outcome
 from spectralmirror.subspace.moments import FeatureMoments
-from spectralmirror.subspace.stacked.method import stacked_mirror
+from spectralmirror.subspace.stacked.method import StackedMirror
+from spectralmirror.subspace.variants import Request, paper_method
 from spectralmirror.subspace.whitening import Whitening
 
 __all__ = ["SpectralMirror", "WeakSignalWarning"]
@@ -194,7 +196,7 @@ class SpectralMirror(SubspaceTransformer):
         self.random_state = random_state
 
     @checks_parameters
-    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Find the subspace.
 
         Parameters
@@ -218,27 +220,23 @@ class SpectralMirror(SubspaceTransformer):
         self : SpectralMirror
             The fitted transformer.
         """
-        grouped = self._check_rows(X, y, groups, sample_weight)
+        grouped, self.classes_ = accept_rows(self, X, y, groups, sample_weight)
+        return self._fit_rows(grouped)
+
+    def _fit_rows(self, grouped: GroupedRows) -> Self:
+        """Find the subspace of rows that were accepted already, by this estimator or another.
+
+        Parameters and names of features are those of this estimator, and are not checked again.
+        """
         rows, d = grouped.rows, grouped.rows.n_features
+        self._check_dimension(d)
         if self.method == "paper" and (grouped.is_grouped or self.elliptical):
             raise ValueError("method='paper' knows neither groups nor elliptical=True.")
         with named_columns(self), small_matrices(d):
             known = self._known_features(rows)
-            request = Request(
-                None if self.n_components == "auto" else int(self.n_components),
-                self.include_mirror_direction,
-                self.false_positive_rate,
-                self.method == "paper" and self._use_lanczos(known, d, in_memory=rows.in_memory),
-                self.tol,
-                self.elliptical,
-                check_random_state(self.random_state),
-            )
-            if self.method == "paper":
-                outcome = algorithm1(rows, known, request)
-            else:
-                outcome = stacked_mirror(grouped, known, request)
+            outcome = self._outcome(grouped, known, check_random_state(self.random_state))
         if outcome.status:
-            warnings.warn(outcome.status, WeakSignalWarning, stacklevel=3)
+            warnings.warn(outcome.status, WeakSignalWarning, stacklevel=4)
         self.components_ = orthonormal_rows(outcome.basis)
         self.mirror_direction_ = outcome.direction
         self.eigenvalues_, self.bulk_ = outcome.spectrum.eigenvalues, outcome.spectrum.bulk
@@ -248,6 +246,23 @@ class SpectralMirror(SubspaceTransformer):
         self.mean_ = outcome.mean
         count_scans(self, grouped)
         return self
+
+    def _outcome(
+        self, grouped: GroupedRows, known: KnownFeatures, rng: np.random.RandomState
+    ) -> Outcome:
+        k, rows = None if self.n_components == "auto" else int(self.n_components), grouped.rows
+        if self.method == "stacked":
+            stacked = StackedMirror.of(grouped, known, lambda: rng, elliptical=self.elliptical)
+            return stacked.outcome(k, self.false_positive_rate)
+        request = Request(
+            k,
+            self.include_mirror_direction,
+            self.false_positive_rate,
+            self._use_lanczos(known, rows.n_features, in_memory=rows.in_memory),
+            self.tol,
+            rng,
+        )
+        return paper_method(rows, known, request)
 
     def _known_features(self, rows: Source) -> KnownFeatures:
         d = rows.n_features

@@ -9,14 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from spectralmirror.rows.accept import checks_parameters, count_scans
+from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
 from spectralmirror.rows.checks import check_finite, named_columns
-from spectralmirror.rows.kernels import far_origin
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce, small_matrices
 from spectralmirror.rows.types import Vector
 from spectralmirror.subspace.base import SubspaceTransformer, orthonormal_rows, require_rows
-from spectralmirror.subspace.moments import LabelledMoments, SignedMoments
+from spectralmirror.subspace.moments import SignedMoments, labelled_moments
 from spectralmirror.subspace.spectrum import dense_spectrum
 
 __all__ = ["PrincipalHessianDirections"]
@@ -79,7 +78,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self.target = target
 
     @checks_parameters
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the subspace.
 
         Parameters
@@ -97,22 +96,20 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self : PrincipalHessianDirections
             The fitted transformer.
         """
-        grouped = self._check_rows(X, y, None, sample_weight)
-        rows = grouped.rows
-        d = rows.n_features
+        grouped, self.classes_ = accept_rows(self, X, y, None, sample_weight)
+        rows, d = grouped.rows, grouped.rows.n_features
+        self._check_dimension(d)
         require_rows(
             rows, d + 1, "the covariance is estimated", "pass more rows, or fewer features"
         )
         with named_columns(self), small_matrices(d):
-            labelled = reduce(rows, LabelledMoments.of)
-            moments = labelled.features
-            check_finite(rows, moments.mean, np.diagonal(moments.scatter))
-            whitening = moments.whitening
+            labelled = labelled_moments(rows)
+            moments, whitening = labelled.features, labelled.features.whitening
             slope = np.zeros_like(moments.mean)
             if self.target == "residuals":
                 slope = whitening.solve(labelled.cross / moments.weight)
-            intercept = labelled.label_sum / moments.weight - float(moments.mean @ slope)
-            origin = far_origin(moments.mean, whitening.scale, rows.dtype)
+            intercept = labelled.label_mean - float(moments.mean @ slope)
+            origin = whitening.origin(rows.dtype)
             hessian = reduce(
                 rows, partial(_hessian_block, slope=slope, intercept=intercept, origin=origin)
             )

@@ -16,11 +16,12 @@ from spectralmirror.rows.checks import check_features, check_finite, check_memor
 from spectralmirror.rows.kernels import sample_origin, weighted_sums
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.rows.weights import check_weights
 from spectralmirror.subspace.whitening import Whitening
 
-__all__ = ["FeatureMoments", "LabelledMoments", "SignedMoments"]
+__all__ = ["FeatureMoments", "LabelledMoments", "SignedMoments", "labelled_moments"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +138,28 @@ class LabelledMoments:
         cross = self.cross_about(features.mean) + other.cross_about(features.mean)
         return LabelledMoments(features, self.label_sum + other.label_sum, cross)
 
+    @property
+    def label_mean(self) -> float:
+        """The mean of the labels."""
+        return self.label_sum / self.features.weight
+
+    @property
+    def mean_cross(self) -> Vector:
+        """sum_i w_i y_i (x_i - mean) / weight, exactly 0 if all labels are the same."""
+        if abs(self.label_sum) == self.features.weight:
+            return np.zeros_like(self.cross)  # otherwise rounding would be left
+        return self.cross / self.features.weight
+
     def cross_about(self, mean: Vector) -> Vector:
         """sum_i w_i y_i (x_i - mean) about a mean known from elsewhere."""
         return self.cross + self.label_sum * (self.features.mean - mean)
+
+
+def labelled_moments(rows: Source) -> LabelledMoments:
+    """Sum features and labels over all rows; raise if the features are not finite."""
+    labelled = reduce(rows, LabelledMoments.of)
+    check_finite(rows, labelled.features.mean, np.diagonal(labelled.features.scatter))
+    return labelled
 
 
 @dataclass(frozen=True, eq=False)

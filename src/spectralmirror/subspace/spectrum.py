@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["NullModel", "Spectrum", "dense_spectrum", "lanczos_spectrum", "null_deviation"]
+__all__ = ["NullModel", "Spectrum", "dense_spectrum", "null_deviation"]
 
 #: At least so many spectra of pure noise are drawn to learn how far its eigenvalues stray.
 N_NULL_SPECTRA = 199
@@ -61,45 +58,6 @@ def dense_spectrum(Q: Matrix, bulk: float | None = None) -> Spectrum:
     eigenvalues, vectors = eigh(Q)
     centre = float(np.median(eigenvalues)) if bulk is None else bulk
     return Spectrum.sorted(eigenvalues, vectors, centre)
-
-
-def lanczos_spectrum(
-    centred: Callable[[Vector], Vector], start: Vector, k: int, bulk: float, tolerance: float
-) -> Spectrum:
-    """Return the k eigenpairs of Q that lie furthest from the bulk, by Lanczos.
-
-    Parameters
-    ----------
-    centred : callable
-        v -> (Q - bulk I) v.
-    start : ndarray of shape (d,)
-        First Lanczos vector.
-    k : int
-        Number of eigenpairs; where it is not less than d, or Lanczos does not converge, the
-        operator is applied to d unit vectors instead.
-    bulk : float
-        Centre of the other eigenvalues.
-    tolerance : float
-        A pair is found when its residual is below tolerance |eigenvalue - bulk|.
-    """
-    d = len(start)
-    if k == 0:
-        return Spectrum(np.empty(0), np.empty((d, 0)), bulk)
-    if k < d - 1:
-        operator = LinearOperator((d, d), matvec=centred, dtype=np.float64)
-        # ARPACK looks at its residuals only when it has as many vectors as it may keep.
-        n_vectors = min(d, max(20, 2 * k + 8))
-        try:
-            with one_blas_thread():
-                eigenvalues, vectors = eigsh(
-                    operator, k, which="LM", v0=start, tol=tolerance, ncv=n_vectors
-                )
-            return Spectrum.sorted(eigenvalues + bulk, vectors, bulk)
-        except ArpackError:
-            pass
-    columns = np.column_stack([centred(unit) for unit in np.eye(d)])
-    whole = dense_spectrum((columns + columns.T) / 2 + bulk * np.eye(d), bulk)
-    return Spectrum(whole.eigenvalues[:k], whole.vectors[:, :k], bulk)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf
 
 from spectralmirror.rows.checks import CollinearError, ColumnError
-from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.rows.kernels import far_origin
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 #: A column is collinear when the others leave over no more than so many units of rounding: what
 #: is found along it would be known to about ten times the inverse of this.
@@ -111,6 +112,14 @@ class Whitening:
         if rank < len(scale):
             raise _SingularError(np.sort(order[rank:] - 1))
         return cls(mean, scale, dpotrf(correlation, lower=1, clean=1, overwrite_a=1)[0])
+
+    def origin(self, dtype: np.dtype[Any]) -> AnyArray | None:
+        """Return the point to subtract from rows of this dtype before summing, None for 0."""
+        return far_origin(self.mean, self.scale, dtype)
+
+    def mean_from(self, origin: AnyArray | None) -> Vector:
+        """Return the mean as seen from the origin."""
+        return self.mean if origin is None else self.mean - origin.astype(np.float64)
 
     def direction(self, whitened: Vector) -> Vector:
         """Sigma^(-1/2) w in the units of x: D^-1 L^-T w, for the columns of `whitened`."""

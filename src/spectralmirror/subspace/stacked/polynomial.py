@@ -10,6 +10,7 @@ from itertools import product
 from math import comb
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermevander
 from numpy.typing import NDArray
 
 from spectralmirror.rows.types import Matrix, Vector
@@ -74,22 +75,14 @@ class Polynomial:
 
 
 def _basis(u: Matrix, powers: NDArray[np.int64]) -> Matrix:
-    tables = [_hermite(column, int(powers.max(initial=0))) for column in u.T]
+    degree = int(powers.max(initial=0))
+    tables = [hermevander(np.clip(column, -REACH, REACH), degree).T for column in u.T]
     basis = np.ones((len(powers), len(u)))
     for row, power in zip(basis, powers, strict=True):
         for table, p in zip(tables, power, strict=True):
             if p:
                 row *= table[p]
     return basis.T
-
-
-def _hermite(u: Vector, degree: int) -> list[Vector]:
-    """He_0 ... He_degree at every u, by He_(p+1) = u He_p - p He_(p-1)."""
-    u = np.clip(u, -REACH, REACH)
-    table = [np.ones_like(u), u]
-    for p in range(1, degree):
-        table.append(u * table[p] - p * table[p - 1])
-    return table
 
 
 def _derivatives(powers: NDArray[np.int64], coefficients: Vector) -> Matrix:

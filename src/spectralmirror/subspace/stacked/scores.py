@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import strsm
 
-from spectralmirror.rows.kernels import far_origin, shifted
+from spectralmirror.rows.kernels import shifted
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import Polynomial
@@ -48,12 +48,11 @@ class Frame:
     @cached_property
     def origin(self) -> AnyArray | None:
         """The point that is subtracted from the rows before they are summed, None for 0."""
-        return far_origin(self.whitening.mean, self.whitening.scale, self.dtype)
+        return self.whitening.origin(self.dtype)
 
     def step(self) -> Vector:
         """Return the mean as seen from the origin."""
-        mean = self.whitening.mean
-        return mean if self.origin is None else mean - self.origin.astype(np.float64)
+        return self.whitening.mean_from(self.origin)
 
     def scale(self, X: Features) -> Vector | None:
         """Return the scale of each row, None for 1."""

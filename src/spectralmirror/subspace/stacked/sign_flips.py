@@ -21,6 +21,7 @@ from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import FIT_ROWS, GROUPS_TO_FIT
 from spectralmirror.subspace.stacked.scores import Frame, Scored, times
 from spectralmirror.subspace.stacked.slices import Slices, mirrors
+from spectralmirror.subspace.stacked.spectrum import stacked_gram
 
 __all__ = ["Draws", "flipped_pairs", "flipped_slices", "noise_edge"]
 
@@ -95,10 +96,10 @@ def flipped_slices(
         return np.array([leading(*one) for one in zip(M, v, strict=True)])
 
     def leading(triangles: Matrix, v: Matrix) -> float:
-        whole, beside = np.empty((len(T), size, size)), slices.beside_turn(v)
-        whole[:, i, j] = whole[:, j, i] = triangles
-        gram = (whole @ whole).sum(axis=0) / 2 + beside @ beside.T
-        return float(np.linalg.eigvalsh(gram)[-1] / (len(T) * (size + 1) / 2 + T.shape[1] - 1))
+        M = np.empty((len(T), size, size))
+        M[:, i, j] = M[:, j, i] = triangles
+        gram = stacked_gram(list(M), slices.beside_turn(v), size + 1)
+        return float(np.linalg.eigvalsh(gram)[-1])
 
     return draws
 
