@@ -22,12 +22,12 @@ __all__ = ["PrincipalHessianDirections"]
 
 
 class PrincipalHessianDirections(SubspaceTransformer):
-    """Principal Hessian directions (Li 1992), SpectralMirror without the mirror.
+    """Principal Hessian directions (Li 1992): SpectralMirror without the mirror.
 
-    H = mean of e W W', with W the whitened features and e the centred labels or their residuals
-    from a linear regression; the k eigenvectors with the largest |eigenvalue| are kept. For a
-    mixture of linear classifiers with features of mean 0, E[H] = 0 and the method sees nothing
-    (the paper's appendix); where the mean is not 0 it sees something.
+    The k eigenvectors of H = mean of e W W' with the largest |eigenvalue| are kept, where W are the
+    whitened features, and e the centred labels or their residuals from a linear regression. For a
+    mixture of linear classifiers and features of mean 0, E[H] = 0 and the method finds nothing
+    (the paper's appendix); with another mean it finds something.
 
     The rows are read twice, in blocks.
 
@@ -36,8 +36,8 @@ class PrincipalHessianDirections(SubspaceTransformer):
     n_components : int, default=2
         Dimension k of the subspace.
     target : {"labels", "residuals"}, default="labels"
-        What weighs the rows: the labels less their mean, or what a linear regression on X leaves
-        of them.
+        Weights e of the rows: the labels minus their mean, or the residuals of their linear
+        regression on X.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has string column names.
+        Names of the features, if X has string column names.
 
     References
     ----------
@@ -87,9 +87,9 @@ class PrincipalHessianDirections(SubspaceTransformer):
             The features: an array, a DataFrame, a dask collection; or rows that know their own
             labels and weights (:func:`spectralmirror.scan`, `spectralmirror.spark.scan`).
         y : array-like of shape (n_samples,)
-            Labels of two classes, of any kind; None with a source.
+            Labels of two classes: numbers, strings or booleans. None with a source.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
+            Weight of each row: integers are frequencies, and rows of weight 0 are absent.
 
         Returns
         -------

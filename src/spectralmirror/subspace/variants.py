@@ -75,8 +75,9 @@ def _variant(rows: Source, known: KnownFeatures, request: Request) -> Outcome:
     beside = axis if axis.any() and (request.include_mirror_direction or k is None) else None
     n_outliers = None if k is None else k - (beside is not None)
     second: MirroredRows | None = None
-    if request.lanczos and n_outliers is not None:
+    if request.lanczos:
         # Lines 4 to 7, without Q
+        assert n_outliers is not None
         spectrum = lanczos_outliers(
             mirror.second, mirror.direction, whitening, beside, n_outliers, request.tol, request.rng
         )
@@ -85,7 +86,7 @@ def _variant(rows: Source, known: KnownFeatures, request: Request) -> Outcome:
         second = mirrored_rows(mirror.second, mirror.direction, whitening)
         Q = whitening.whiten_matrix(second.moments.about(whitening.mean))
         spectrum = dense_spectrum(Q) if beside is None else spectrum_beside(beside, Q)
-        # Line 7, with a number that noise does not reach
+        # Line 7, with as many as stand out of the noise if k is to be counted
         if n_outliers is None:
             n_outliers = count_outliers(spectrum, mirror, second.moments, request)
     # Line 8: the span, in the units of x

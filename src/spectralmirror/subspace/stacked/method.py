@@ -235,7 +235,7 @@ def describe(
         return None
     what = "The mirror direction is no longer than noise"
     if n_kept == 1:
-        what = "The eigenvalue beside the mirror direction does not stand out of the noise"
+        what = "The only eigenvalue kept does not stand out of the noise"
     elif n_kept > 1:
         what = f"{n_kept - seen} of {n_kept} eigenvalues do not stand out of the noise"
     return (
