@@ -78,9 +78,11 @@ class SpectralMirror(SubspaceTransformer):
         in its (whitened) complement, which is all that Theorem 1 promises to find. The default
         method and "auto" always do this.
     false_positive_rate : float, default=0.01
-        With ``n_components="auto"``: probability that any eigenvalue of pure noise is counted. It
-        is approximate for rows of unequal weight. The noise is simulated, by random signs on the
-        residuals ("stacked") or by Gaussian features ("paper").
+        With ``n_components="auto"``: probability that any eigenvalue of pure noise is counted. The
+        noise is simulated, by random signs on the residuals ("stacked") or by Gaussian features
+        ("paper"). With unequal weights it is approximate: for ``method="paper"`` and log-normal
+        weights 0.05 became 0.07 at a standard deviation of 0.3 of their logarithms, and up to 0.20
+        at 1.
     eigen_solver : {"auto", "dense", "lanczos"}, default="auto"
         For ``method="paper"``. "dense" forms Q. "lanczos" only multiplies by it, which needs rows
         in memory and a known mean and covariance. It measures distances from the mean of Z, to

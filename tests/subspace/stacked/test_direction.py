@@ -46,7 +46,7 @@ def test_rows_are_left_out_below_a_hundred_per_feature():
 
 
 def test_nothing_is_left_out_where_there_are_many_rows(monkeypatch):
-    """At 500 rows a feature it changes the subspace by less than a tenth of its error."""
+    """At 500 rows per feature it changes the subspace by less than a tenth of its error."""
     X, y, truth = mixture(5_000, 10)
     plain = stacked().fit(X, y)
     monkeypatch.setattr("spectralmirror.subspace.stacked.direction.MANY", 10_000)
@@ -57,7 +57,7 @@ def test_nothing_is_left_out_where_there_are_many_rows(monkeypatch):
 
 @pytest.mark.parametrize("n", [190, 1_000])
 def test_nothing_is_left_out_of_scores_that_are_shared(n):
-    """Labels know nothing; when rows were left out, 12 and 6 of 20 data sets had two directions."""
+    """Independent labels: with rows left out, 12 and 6 of 20 data sets had two directions."""
     n_found = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)

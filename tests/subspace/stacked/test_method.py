@@ -218,7 +218,7 @@ def error_constant(errors, n, d, k):
 
 
 @pytest.mark.parametrize(
-    ("options", "rows_a_feature", "limit"),
+    ("options", "rows_per_feature", "limit"),
     [
         # Over 20 seeds: 7.6, 11.4 and 33.4 (make accuracy), one seed deviating by 17, 16 and 25 %.
         # The limits are 4 standard errors of a mean of 8 away, the last one 3.
@@ -227,8 +227,8 @@ def error_constant(errors, n, d, k):
         ({"profiles": 3 * np.eye(2, 50), "weights": [0.7, 0.3]}, 200, 42),
     ],
 )
-def test_error_constants_and_the_estimate_of_them(options, rows_a_feature, limit):
-    n, errors, estimates = 50 * rows_a_feature, [], []
+def test_error_constants_and_the_estimate_of_them(options, rows_per_feature, limit):
+    n, errors, estimates = 50 * rows_per_feature, [], []
     for seed in range(8):
         X, y, truth = mixture(n, 50, seed=seed, **options)
         mirror = stacked().fit(X, y)
