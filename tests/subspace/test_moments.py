@@ -230,7 +230,8 @@ def test_moments_of_other_features_do_not_add():
 def test_labels_that_do_not_vary_have_no_direction():
     """Sums would leave rounding, which must not be taken for a direction."""
     rows = data(300)
-    constant = labelled_moments(Rows(rows.X + 0.1, np.ones(300), rows.weight))
+    constant = labelled_moments(Rows(rows.X + 0.1, np.ones(300), rows.weight, block_bytes=1000))
+    assert constant.cross.any()
     assert constant.label_mean == 1
     assert not constant.mean_cross.any()
     varied = labelled_moments(rows)

@@ -44,11 +44,11 @@ def simulated(n_draws, *, rows, mean_rows=None, covariance_rows=None, d=6):
 
 
 @pytest.mark.parametrize(
-    "estimated", [{}, {"mean_rows": 40}, {"mean_rows": 40, "covariance_rows": 40}]
+    "estimated", [{}, {"mean_rows": 4}, {"mean_rows": 4, "covariance_rows": 40}]
 )
 def test_draws_against_a_simulation_of_all_rows(estimated):
     """Quantiles of the largest eigenvalue, of 4000 draws each: within 4 %."""
-    rows = np.array([50, 30])
+    rows = np.array([60, 20])
     others = {"mean_rows": np.inf, "covariance_rows": np.inf, **estimated}
     model = NullModel(6, rows, rows / 80, **others)
     drawn, real = (

@@ -113,6 +113,16 @@ def test_model_of_single_rows_is_a_polynomial_with_its_slope():
     assert alone(rows[:50], rows[:50], frame, basis) is None  # too few for degree 3
 
 
+def test_model_of_groups_does_not_use_the_label_itself():
+    """Random labels in pairs cannot be predicted, unless a label were among its own predictors."""
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.standard_normal((4000, 3)), rng.choice([-1.0, 1], 4000))
+    frame = Frame(rows.dtype, FeatureMoments.from_rows(rows.X).whitening)
+    grouped = grouped_rows(rows, np.arange(4000) // 2)
+    residuals, _ = in_groups(grouped, frame, np.eye(1, 3))(next(iter(grouped.blocks())))
+    assert np.mean(residuals**2) > 0.98
+
+
 def test_model_of_groups_uses_the_other_rows():
     """Two opposite profiles: a row alone says nothing, the rest of its group tells its sign."""
     rng = np.random.default_rng(0)

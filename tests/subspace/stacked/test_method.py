@@ -34,13 +34,20 @@ def test_subspaces_of_several_sizes_from_one_object(grouped, monkeypatch):
     X, y, truth = mixture(3000, 6, 3, group_size=3)
     y = y.astype(float)
     rows = in_groups(Rows(X, y), truth.groups if grouped else None)
-    shared = StackedMirror.of(rows, KnownFeatures(), lambda: np.random.RandomState(0))
+    streams = []
+
+    def stream():
+        streams.append(np.random.RandomState(0))
+        return streams[-1]
+
+    shared = StackedMirror.of(rows, KnownFeatures(), stream)
     for k in (None, 2, 3, 1, 2):
         alone = StackedMirror.of(rows, KnownFeatures(), lambda: np.random.RandomState(0))
         found, expected = shared.outcome(k), alone.outcome(k)
         for name in ("basis", "direction", "mean", "separation", "error", "n_outliers", "status"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
         np.testing.assert_array_equal(found.spectrum.eigenvalues, expected.spectrum.eigenvalues)
+    assert len(streams) == 2  # one edge for the count, and one for all known numbers
     sums = []
     for module in ("method", "direction", "gauss_newton"):
         path = f"spectralmirror.subspace.stacked.{module}.reduce"
