@@ -167,7 +167,7 @@ def test_nothing_as_long_as_the_rows_comes_to_the_client(monkeypatch):
         return found
 
     monkeypatch.setattr("spectralmirror.rows.dask._computed", measured)
-    monkeypatch.setattr("spectralmirror.subspace.stacked.method.FIT_ROWS", 500)
+    monkeypatch.setattr("spectralmirror.subspace.stacked.direction.FIT_ROWS", 500)
     X, y, _, _ = mixture_rows(60_000, 5)
     mirror().fit(lazy(X, (30_000, 30_000)), lazy(y, (30_000, 30_000)))
     assert len(sizes) == 5
@@ -208,7 +208,7 @@ def test_a_worker_that_is_killed(client, rows, tmp_path):
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_samples_do_not_depend_on_the_chunks(grouped, monkeypatch):
-    for module in ("method", "sign_flips", "gauss_newton"):
+    for module in ("direction", "sign_flips", "gauss_newton"):
         monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.FIT_ROWS", 1000)
     for module in ("sign_flips", "gauss_newton"):
         monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.GROUPS_TO_FIT", 100)

@@ -253,7 +253,7 @@ def test_one_row_a_part_and_parts_of_one_class(grouped):
 @pytest.fixture
 def small_samples(monkeypatch):
     """Let samples be a small part of few rows."""
-    for module in ("method", "sign_flips", "gauss_newton"):
+    for module in ("direction", "sign_flips", "gauss_newton"):
         monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.FIT_ROWS", 1000)
     for module in ("sign_flips", "gauss_newton"):
         monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.GROUPS_TO_FIT", 100)

@@ -1,6 +1,5 @@
 """Algorithm 1 against a literal transcription, and what must hold under transformations."""
 
-import warnings
 from functools import partial
 
 import numpy as np
@@ -8,9 +7,11 @@ import pytest
 from scipy import sparse
 from scipy.linalg import eigh
 
-from spectralmirror import FeatureMoments, SpectralMirror
+from spectralmirror import SpectralMirror
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.metrics import subspace_error
+from spectralmirror.rows.memory import Rows
+from spectralmirror.subspace.algorithm1 import algorithm1
 
 paper = partial(SpectralMirror, method="paper")
 
@@ -82,28 +83,6 @@ def assert_same_spectrum(one, other):
         np.sort(one.eigenvalues_), np.sort(other.eigenvalues_), rtol=0, atol=1e-11
     )
     assert one.bulk_ == pytest.approx(other.bulk_, abs=1e-12)
-
-
-def test_moments_stand_for_mean_and_covariance():
-    X, y, _ = mixture(900, 6)
-    moments = FeatureMoments.from_rows(X)
-    reused = paper(2, moments=moments).fit(X, y)
-    given = paper(2, mean=X.mean(axis=0), covariance=np.cov(X.T, ddof=0)).fit(X, y)
-    assert subspace_error(reused.components_, given.components_) < 1e-10
-    assert_same_spectrum(reused, given)
-
-
-def test_only_the_mean_known():
-    """Differences phi(A) - phi(B) have mean 0 by construction; their covariance is estimated."""
-    X, y, _ = mixture(600, 5, mean=0.3)
-    mirror = paper(2, mean=0.0).fit(X, y)
-    Sigma = X[:300].T @ X[:300] / 300
-    r = np.linalg.solve(Sigma, y[:300] @ X[:300] / 300)
-    np.testing.assert_allclose(mirror.mirror_direction_, r, rtol=1e-10)
-    np.testing.assert_array_equal(mirror.mean_, np.zeros(5))
-    # ... and the other way round
-    mirror = paper(2, covariance=Sigma).fit(X, y)
-    np.testing.assert_allclose(mirror.mean_, X[:300].mean(axis=0))
 
 
 def test_orthonormal_components_with_fixed_signs():
@@ -230,46 +209,25 @@ def test_single_precision_is_not_copied_to_double():
     assert peak < 0.5 * X.nbytes
 
 
-@pytest.mark.parametrize("solver", ["dense", "lanczos"])
-def test_mirror_direction_in_the_span(solver):
-    X, y, _ = mixture(40_000, 20, 3, response="hard", weights=[0.3, 0.3, 0.4])
-    known = {"mean": X.mean(axis=0), "covariance": np.cov(X.T)}
-    mirror = paper(
-        3, include_mirror_direction=True, eigen_solver=solver, tol=0.0, random_state=0, **known
-    ).fit(X, y)
-    assert mirror.components_.shape == (3, 20)
-    assert subspace_error(mirror.mirror_direction_[None, :], mirror.components_) < 1e-12
-    alone = paper(1, include_mirror_direction=True).fit(X, y)
-    assert subspace_error(alone.mirror_direction_[None, :], alone.components_) < 1e-12
-    if solver == "lanczos":
-        dense = paper(3, include_mirror_direction=True, **known).fit(X, y)
-        assert subspace_error(dense.components_, mirror.components_) < 1e-7
-
-
-def test_one_feature():
-    X, y, _ = make_linear_classifier_mixture(100, 1, 1, random_state=0)
-    for k in (1, "auto"):
-        mirror = paper(k, include_mirror_direction=True, random_state=0).fit(X, y)
-        assert mirror.components_.tolist() == [[1.0]]
-        assert mirror.eigenvalues_.size == mirror.n_outliers_ == 0
-        assert np.isfinite(mirror.bulk_)
-
-
-def test_mirror_direction_helps_where_its_eigenvalue_is_weak():
-    """Hard labels of one classifier: Z is constant, Q shows nothing, but r-hat points at u."""
-    X, y, truth = make_linear_classifier_mixture(4000, 10, 1, response="hard", random_state=0)
-    plain = paper(1).fit(X, y)
-    helped = paper(1, include_mirror_direction=True).fit(X, y)
-    assert subspace_error(plain.components_, truth.profiles) > 0.5
-    assert subspace_error(helped.components_, truth.profiles) < 0.1
-
-
-def test_many_features_do_not_look_sorted():
-    """The estimated covariance makes the step between the halves longer: Hotelling's T^2."""
-    rng = np.random.default_rng(0)
-    for n, d in ((800, 50), (4000, 900)):
-        X = rng.standard_normal((n, d))
-        y = np.sign(X[:, 0] + rng.standard_normal(n))
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            SpectralMirror(2, method="paper").fit(X, y)
+@pytest.mark.parametrize("n", [600, 601])
+def test_every_line_of_the_function(n):
+    """The function itself: what each line computes, with the whole spectrum at hand."""
+    X, y, _ = mixture(n, 5, mean=0.7)
+    found = algorithm1(Rows(X, y.astype(float)), 2)
+    half = n // 2
+    mu = X[:half].mean(axis=0)
+    Sigma = (X[:half] - mu).T @ (X[:half] - mu) / (n - half)
+    L = found.whitening.scale[:, None] * found.whitening.cholesky
+    np.testing.assert_allclose(found.whitening.mean, mu)  # line 1
+    np.testing.assert_allclose(L @ L.T, Sigma)  # line 2
+    basis, r, eigenvalues = literal(X, y, 2)
+    np.testing.assert_allclose(found.direction, r, rtol=1e-10, atol=1e-12)  # line 3
+    Z = y[half:] * np.sign(X[half:] @ r)
+    assert found.second.mirrored_mean == pytest.approx(Z.mean())  # line 4
+    W = np.linalg.solve(L, (X[half:] - mu).T).T
+    V, values = found.spectrum.vectors, found.spectrum.eigenvalues
+    np.testing.assert_allclose(V * values @ V.T, (W.T * Z) @ W / len(W), atol=1e-10)  # 5, 6
+    np.testing.assert_allclose(np.sort(values), eigenvalues, atol=1e-10)
+    distances = np.abs(eigenvalues - np.median(eigenvalues))
+    np.testing.assert_allclose(found.spectrum.deviations, np.sort(distances)[::-1])  # line 7
+    assert subspace_error(found.basis, basis) < 1e-8  # line 8

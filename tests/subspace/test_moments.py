@@ -4,6 +4,7 @@ import functools
 import itertools
 import operator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from spectralmirror import FeatureMoments
 from spectralmirror.rows.kernels import weighted_sums
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce
-from spectralmirror.subspace.moments import LabelledMoments, SignedMoments
+from spectralmirror.subspace.moments import LabelledMoments, SignedMoments, labelled_moments
 
 
 def data(n=200, d=4, seed=0, dtype=np.float64):
@@ -79,7 +80,7 @@ def test_against_plain_numpy():
 
 
 @pytest.mark.parametrize("block", [50, 1000])
-@pytest.mark.parametrize("mean", [0.0, 10.0, 1e6])
+@pytest.mark.parametrize("mean", [0.0, 2.0, 10.0, 1e6])
 @pytest.mark.parametrize("span", [0, 9])
 def test_far_means_and_wild_scales(mean, span, block):
     """Unit variance beside a mean of 1e6, and columns scaled from 1e-9 to 1e9.
@@ -95,10 +96,11 @@ def test_far_means_and_wild_scales(mean, span, block):
     moments = merge(map(LabelledMoments.of, blocks))
     exact = np.cov(centred.T, ddof=0)
     found = moments.features.covariance / np.outer(scale, scale)
-    # The mean is itself rounded by eps / 2 |mean|, and enters twice; a mean of up to 30
-    # deviations is not subtracted, and costs sqrt(block) eps mean^2.
+    # The mean is itself rounded by eps / 2 |mean|, and enters twice. A mean of more than 3
+    # deviations (kernels.FAR_FROM_ZERO) is subtracted before summing; a smaller one is not, and
+    # costs sqrt(block) eps mean^2, the random walk of the rounding of block products.
     eps = np.finfo(float).eps
-    tolerance = 1e-14 + 2 * eps * mean + np.sqrt(block) * eps * mean**2 * (mean < 30)
+    tolerance = 1e-14 + 2 * eps * mean + np.sqrt(block) * eps * mean**2 * (mean < 3)
     np.testing.assert_allclose(found, exact, rtol=0, atol=tolerance)
     cross = rows.y @ (centred - centred.mean(axis=0))
     np.testing.assert_allclose(moments.cross / scale, cross, rtol=0, atol=2000 * tolerance)
@@ -223,3 +225,21 @@ def test_absent_rows_are_absent_whatever_stands_in_them():
 def test_moments_of_other_features_do_not_add():
     with pytest.raises(ValueError, match="same features"):
         FeatureMoments.from_rows(np.eye(5)) + FeatureMoments.from_rows(np.eye(5)[:, :1])
+
+
+def test_labels_that_do_not_vary_have_no_direction():
+    """Sums would leave rounding, which must not be taken for a direction."""
+    rows = data(300)
+    constant = labelled_moments(Rows(rows.X + 0.1, np.ones(300), rows.weight, block_bytes=1000))
+    assert constant.cross.any()
+    assert constant.label_mean == 1
+    assert not constant.mean_cross.any()
+    varied = labelled_moments(rows)
+    np.testing.assert_allclose(varied.mean_cross, varied.cross / varied.features.weight)
+
+
+def test_values_that_are_not_finite_are_reported():
+    rows = data(300)
+    rows.X[7, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        labelled_moments(replace(rows, weight=None))

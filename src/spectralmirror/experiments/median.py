@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
 
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.experiments.experiment import Cell, Experiment, Row
 from spectralmirror.metrics import subspace_error
+from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
+from spectralmirror.subspace.algorithm1 import algorithm1
 from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["MEDIAN"]
@@ -52,18 +53,9 @@ def measure(n: int, d: int, k: int, seed: int) -> list[Row]:
 
 
 def mirrored_spectrum(X: Matrix, y: AnyArray) -> tuple[Vector, Matrix, float]:
-    """Return lines 1 to 6: eigenvalues, un-whitened eigenvectors (as rows), and the mean of Z."""
-    half = len(X) // 2
-    first, second = X[:half], X[half:]
-    mean = first.mean(axis=0)
-    centred = first - mean
-    covariance = centred.T @ centred / len(second)
-    r = np.linalg.solve(covariance, y[:half] @ centred / half)
-    Z = y[half:] * np.sign(second @ r)
-    centred = second - mean
-    Q = (centred * Z[:, None]).T @ centred / len(second)
-    eigenvalues, vectors = eigh(Q, covariance)  # whitens, and maps the vectors back
-    return eigenvalues, vectors.T, float(Z.mean())
+    """Return eigenvalues, un-whitened eigenvectors (as rows) and the mean of Z: lines 1 to 6."""
+    found = algorithm1(Rows(X, y), X.shape[1])
+    return found.spectrum.eigenvalues, found.basis, found.second.mirrored_mean
 
 
 def furthest(eigenvalues: Vector, directions: Matrix, bulk: float, k: int) -> Matrix:

@@ -18,9 +18,9 @@ from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix
 from spectralmirror.subspace.estimator import SpectralMirror
-from spectralmirror.subspace.interface import KnownFeatures, Request
+from spectralmirror.subspace.interface import KnownFeatures
 from spectralmirror.subspace.moments import FeatureMoments
-from spectralmirror.subspace.stacked.method import stacked_mirror
+from spectralmirror.subspace.stacked.method import StackedMirror
 from spectralmirror.subspace.whitening import Whitening
 
 __all__ = ["Features", "given_subspace", "spectral_subspace", "whiten"]
@@ -80,9 +80,8 @@ def spectral_subspace(
     if grouped.n_present < grouped.rows.n_features + 2:
         return None
     check_memory(grouped.rows.n_features)
-    request = Request(k, False, 0.01, lanczos=False, tol=0.1, elliptical=False, rng=rng)
     try:
-        outcome = stacked_mirror(grouped, KnownFeatures(), request)
+        outcome = StackedMirror.of(grouped, KnownFeatures(), lambda: rng).outcome(k)
     except CollinearError:
         return None
     assert outcome.whitening is not None

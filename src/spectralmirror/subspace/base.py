@@ -1,4 +1,4 @@
-"""What all transformers share: validation, projection, an orthonormal basis."""
+"""What the transformers share: projection, checks of size, an orthonormal basis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.rows.accept import accept_rows, on_parts
+from spectralmirror.rows.accept import on_parts
 from spectralmirror.rows.checks import check_features, check_memory
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix
@@ -19,7 +19,7 @@ __all__ = ["SubspaceTransformer", "orthonormal_rows", "require_rows"]
 
 
 class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Projection onto a subspace that binary labels reveal."""
+    """Projection onto a subspace that was estimated from binary labels."""
 
     components_: Matrix
 
@@ -27,7 +27,7 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def transform(self, X: Any) -> NDArray[Any]:
         """Project the rows onto the subspace.
 
-        The features are not centred: a classifier sees <u, x>, and so does its projection.
+        The features are not centred, because a classifier depends on <u, x>.
 
         Parameters
         ----------
@@ -56,20 +56,18 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _check_rows(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> Any:
-        """Return the rows in their groups, at least as many features as components."""
-        grouped, self.classes_ = accept_rows(self, X, y, groups, sample_weight)
+    def _check_dimension(self, n_features: int) -> None:
+        """Raise if there are fewer features than components."""
         k: Any = self.n_components
-        d = grouped.rows.n_features
-        if k != "auto" and k > d:
+        if k != "auto" and k > n_features:
             raise ValueError(
-                f"n_components={k} must not exceed the number of features, n_features={d}."
+                f"n_components={k} must not exceed the number of features, "
+                f"n_features={n_features}: ask for fewer components."
             )
-        return grouped
 
 
 def require_rows(rows: Source, needed: int, why: str, remedy: str) -> None:
-    """Raise where fewer rows are present than are needed, or too many features."""
+    """Raise if there are too few rows, or too many features for the memory of the machine."""
     if rows.n_present < needed:
         raise ValueError(
             f"At least {needed} rows are needed for {rows.n_features} features, because {why}, but "
@@ -79,17 +77,17 @@ def require_rows(rows: Source, needed: int, why: str, remedy: str) -> None:
 
 
 def orthonormal_rows(vectors: Matrix) -> Matrix:
-    """Orthonormalise the rows, the largest entry of each being positive.
+    """Orthonormalise the rows, with the largest entry of each positive.
 
-    Gram-Schmidt only adds multiples of rows, so that columns of very different units each keep
-    their own precision, which a Householder QR would not grant. It is repeated for as long as it
-    takes away more than half of a row.
+    Gram-Schmidt only adds multiples of rows, so columns of very different units keep their own
+    precision, which they would lose in a Householder QR. It is repeated as long as it removes more
+    than half of a row.
     """
     basis = np.array(vectors)
     for i in range(len(basis)):
         left = 0.0
         for _ in range(10):
-            basis[i] /= np.abs(basis[i]).max()  # before squares can over- or underflow
+            basis[i] /= np.abs(basis[i]).max()  # so that squares neither overflow nor underflow
             basis[i] /= np.linalg.norm(basis[i])
             basis[i] -= (basis[:i] @ basis[i]) @ basis[:i]
             left = float(np.linalg.norm(basis[i]))

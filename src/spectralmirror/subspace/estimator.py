@@ -1,4 +1,4 @@
-"""The span of the hidden classifiers."""
+"""SpectralMirror, the estimator: the span of the hidden classifiers."""
 
 from __future__ import annotations
 
@@ -6,136 +6,149 @@ import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from spectralmirror.rows.accept import checks_parameters, count_scans
+from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
 from spectralmirror.rows.checks import check_covariance, check_mean, named_columns
+from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.reduce import small_matrices
 from spectralmirror.rows.source import Source
-from spectralmirror.subspace.algorithm1 import algorithm1
 from spectralmirror.subspace.base import SubspaceTransformer, orthonormal_rows, require_rows
-from spectralmirror.subspace.interface import KnownFeatures, Request
+from spectralmirror.subspace.interface import KnownFeatures, Outcome
 from spectralmirror.subspace.moments import FeatureMoments
-from spectralmirror.subspace.stacked.method import stacked_mirror
+from spectralmirror.subspace.stacked.method import StackedMirror
+from spectralmirror.subspace.variants import Request, paper_method
 from spectralmirror.subspace.whitening import Whitening
 
 __all__ = ["SpectralMirror", "WeakSignalWarning"]
 
-#: From this many features on, Lanczos beats forming Q where mean and covariance are known.
+#: From this many features on, Lanczos is faster than forming Q (for known mean and covariance).
 LANCZOS_FROM = 500
 
 
 class WeakSignalWarning(UserWarning):
-    """What was found is no more than noise, at least in part."""
+    """Some of what was found cannot be told from noise."""
 
 
 class SpectralMirror(SubspaceTransformer):
-    """The subspace spanned by the profiles of a mixture of linear classifiers.
+    """Subspace spanned by the profiles of a mixture of linear classifiers.
 
-    Labels y of -1 or +1 come from P(y = +1 | x) = sum_l p_l f(<u_l, x>), and which of the k
-    classifiers made a label is unknown. SpectralMirror finds U = span(u_1, ..., u_k) for
-    features that are roughly Gaussian, or elliptical, whatever the response f.
+    The labels y are -1 or +1, with P(y = +1 | x) = sum_l p_l f(<u_l, x>); which of the k
+    classifiers gave a label is not observed. SpectralMirror estimates U = span(u_1, ..., u_k) for
+    any response f, if the features are roughly Gaussian or elliptical.
 
-    The default method takes the direction r-hat of least squares as the first one. It looks for
-    the others in the labels' residuals along r-hat: multiplied by several mirrors, functions T(s)
-    of the score s = <r, x>, they weight the covariance of the features, whose leading directions
-    are kept and then sharpened by one Gauss-Newton step. All rows serve everywhere, in blocks, in
-    four passes: two multiply features with each other, one makes leave-one-out scores (exact
-    below 500 rows a feature; beyond, where a row's own part is under 0.2 %, with the mean
-    leverage), and one makes the step. "auto" takes two more. Time grows as n d^2.
+    The default method takes the least-squares direction r-hat as its first direction. It finds the
+    others in the residuals of the labels along r-hat: multiplied by a mirror, a function T(s) of
+    the score s = <r, x>, the residuals weight the covariance of the features, and the leading
+    directions of several such matrices together are kept. One Gauss-Newton step then sharpens
+    them. Every row is used throughout: with fewer than 100 rows per feature each row is scored by
+    the direction that the other rows give (leave-one-out), unless many rows share the same score.
+    The rows are read in blocks, four times; "auto" takes one more pass and `elliptical` five. The
+    time is proportional to n d^2.
 
-    ``method="paper"`` is Algorithm 1 of Sun, Ioannidis and Montanari (2014): mean mu, covariance
-    Sigma and r = mean of y Sigma^-1 (x - mu) from the first half of the rows; mirrored labels
-    Z = y sgn<r, x> and Q = mean of Z W W', W = Sigma^(-1/2) (x - mu), in the second half; the k
-    eigenvectors w of Q whose eigenvalues lie furthest from their median; U-hat = span of the
-    Sigma^(-1/2) w. It reads the rows once (twice where mean and covariance are known).
+    ``method="paper"`` is Algorithm 1 of Sun, Ioannidis and Montanari (2014). The first half of the
+    rows gives the mean mu, the covariance Sigma and r = mean of y Sigma^-1 (x - mu). The second
+    half gives the mirrored labels Z = y sgn<r, x> and Q = mean of Z W W', where
+    W = Sigma^(-1/2) (x - mu). The k eigenvectors w of Q whose eigenvalues are furthest from their
+    median are kept, and U-hat is the span of the Sigma^(-1/2) w. Each half is read once.
 
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Dimension k of the subspace. "auto" takes r-hat and whatever eigenvalues stand out of the
-        bulk beside it.
+        Dimension k of the subspace. "auto" keeps r-hat and every direction whose eigenvalue stands
+        out of the noise.
     method : {"stacked", "paper"}, default="stacked"
-        "paper" is Algorithm 1 to the letter. It divides the rows into halves in the order in
-        which they come: shuffle rows that are sorted. Its mirror stands at <r, x> = 0, with no
-        intercept: centre features whose classifiers have one. "stacked" minds neither.
+        "stacked" is the default method. "paper" is Algorithm 1 to the letter: it divides the rows
+        into halves in their order, so shuffle rows that are sorted; and it puts the mirror at
+        <r, x> = 0, so centre the features if the classifiers have intercepts. "stacked" needs
+        neither.
     mean : float or array-like of shape (n_features,), default=None
-        Mean of the features, where it is known.
+        Mean of the features, if it is known.
     covariance : array-like of shape (n_features, n_features), default=None
-        Covariance of the features, where it is known. With mean and covariance both known,
-        ``method="paper"`` has no halves, and from 500 features on does not form Q unless its
-        eigenvalues are to be counted.
+        Covariance of the features, if it is known. If both mean and covariance are known,
+        ``method="paper"`` uses every row for r and for Q.
     moments : FeatureMoments, default=None
-        Mean and covariance as summed once by ``FeatureMoments.from_rows(X)``, for features that
-        serve many label vectors. In place of `mean` and `covariance`, and used like these.
+        Mean and covariance computed by ``FeatureMoments.from_rows(X)``, in place of `mean` and
+        `covariance`. Saves time if the same features are fitted to many label vectors.
     include_mirror_direction : bool, default=False
-        For ``method="paper"``: take r-hat as one of the k directions, and look for the other
-        k - 1 in its (whitened) complement. The theorem promises only these k - 1 (the remark
-        after Theorem 1). The default method always does so, and so does "auto".
+        For ``method="paper"``: take r-hat as one of the k directions, and look for the other k - 1
+        in its (whitened) complement, which is all that Theorem 1 promises to find. The default
+        method and "auto" always do this.
     false_positive_rate : float, default=0.01
-        With ``n_components="auto"``: the probability that any eigenvalue of pure noise counts,
-        for rows of equal weight (with unequal weights it is approximate). "stacked" learns it
-        from random signs on the residuals, "paper" from Gaussian features.
+        With ``n_components="auto"``: probability that any eigenvalue of pure noise is counted. The
+        noise is simulated, by random signs on the residuals ("stacked") or by Gaussian features
+        ("paper"). With unequal weights it is approximate: for ``method="paper"`` and log-normal
+        weights 0.05 became 0.07 at a standard deviation of 0.3 of their logarithms, and up to 0.20
+        at 1.
     eigen_solver : {"auto", "dense", "lanczos"}, default="auto"
-        For ``method="paper"``. "dense" forms Q. "lanczos", for known mean and covariance, only
-        multiplies with it. It then does not know the median, and takes the mean of Z, to which
-        the median tends, as the centre of the bulk: use "dense" for Algorithm 1 to the letter.
-        "auto" is "lanczos" where mean and covariance are known and n_features >= 500.
+        For ``method="paper"``. "dense" forms Q. "lanczos" only multiplies by it, which needs rows
+        in memory and a known mean and covariance. It measures distances from the mean of Z, to
+        which the median of the eigenvalues converges: use "dense" for Algorithm 1 to the letter.
+        "auto" is "lanczos" for a known mean and covariance from 500 features on, unless components
+        are counted.
     tol : float, default=0.1
-        Accuracy of Lanczos: residuals of the eigenpairs, relative to their distance from the
-        bulk, as a share of the relative sampling error of Q, 2 sqrt(d / n) (at most 1). Where
-        eigenvalues stand out it is far more exact by then; where they do not, more would be
-        spent on noise.
+        Accuracy of Lanczos: residuals of the eigenpairs, relative to their distance from the bulk,
+        as a share of the relative sampling error of Q, 2 sqrt(d / n) (at most 1). Eigenvalues that
+        stand out are far more accurate than this.
     elliptical : bool, default=False
-        For the default method and features with heavy tails: a robust scatter (Tyler's), and all
-        rows brought to one length in whitened coordinates. Little is lost on Gaussian features.
+        For the default method and features with heavy tails: estimate a robust scatter (Tyler's),
+        and scale all rows to the same length in whitened coordinates. Little is lost on Gaussian
+        features.
     random_state : int, RandomState instance or None, default=None
-        For the noise that eigenvalues are compared with, and for the first Lanczos vector.
+        For the simulated noise, and for the first Lanczos vector.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
         Orthonormal rows that span U-hat, in the units of X.
     mirror_direction_ : ndarray of shape (n_features,)
-        r-hat; with "auto" and the default method, after a step towards the single direction
-        that predicts y best.
+        r-hat. With "auto" and the default method, r-hat after a Gauss-Newton step towards the
+        single direction that predicts y best.
     eigenvalues_ : ndarray
-        Furthest from the bulk first. Of the stacked mirrors: squared singular values beside r-hat,
-        in units of their mean for noise. Of groups: of the cross moment, noise ending at 2. Of
-        ``method="paper"``: of Q, all of them from the dense solver, those that were asked for
-        from Lanczos; inside the complement of r-hat where that was taken first.
+        Eigenvalues, furthest from the bulk first. Without groups: squared singular values of the
+        stacked mirrors beside r-hat, relative to their mean under noise. With groups: eigenvalues
+        of the cross moment, scaled so that those of noise end at about 2. For ``method="paper"``:
+        eigenvalues of Q, inside the complement of r-hat if r-hat was taken first; all of them from
+        the dense solver, those asked for from Lanczos.
     bulk_ : float
-        Where the bulk of the eigenvalues lies: 1 for the stacked mirrors, 0 for groups; for
-        ``method="paper"`` their median, or what stands in for it.
+        Centre of the eigenvalues of noise: 1 for the stacked mirrors, 0 for groups; for
+        ``method="paper"`` the median of the eigenvalues, or the mean of Z with Lanczos.
     n_components_ : int
         Dimension of the subspace.
     n_outliers_ : int
-        How many of its directions are eigenvectors: all of them, or all but r-hat.
+        Number of its directions that are eigenvectors: all of them, or all except r-hat.
     separation_ : float
-        How clearly the weakest of these stands out: its eigenvalue in units of the largest that
-        noise would give (exceeded by 5 % of noise, or by `false_positive_rate` with "auto");
-        below 1 it is lost in the noise. For ``method="paper"`` the distance of the weakest
-        eigenvalue kept from the bulk, over that of the strongest left. NaN where there is
+        How clearly the weakest of these stands out: its eigenvalue divided by the largest one that
+        noise would give (exceeded by 5 % of noise, or by `false_positive_rate` with "auto"). Below
+        1 it cannot be told from noise. For ``method="paper"``: the distance of the weakest
+        eigenvalue kept from the bulk, divided by that of the strongest left out. NaN if there is
         nothing to compare with.
     error_estimate_ : float
-        Estimate of the error of the subspace, the root of the summed squared sines of all
-        principal angles; optimistic where `separation_` is close to 1. NaN for ``method="paper"``.
+        Estimated error of the subspace: the root of the summed squared sines of the principal
+        angles. It is optimistic if `separation_` is close to 1, and NaN for ``method="paper"`` or
+        if there are too few rows for the Gauss-Newton step.
     mean_ : ndarray of shape (n_features,)
         Mean of the features that was used.
     n_scans_ : int
-        How often the rows were read in all, where they are not in memory.
+        Number of times that the rows were read, if they are not in memory.
     classes_ : ndarray of shape (2,)
         The labels that stand for -1 and +1.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has string column names.
+        Names of the features, if X has string column names.
 
     See Also
     --------
-    PrincipalHessianDirections : The method without a mirror, blind at mean 0.
+    PrincipalHessianDirections : The method without a mirror, blind for features of mean 0.
+    LinearClassifierMixture : The profiles themselves, by maximum likelihood.
+
+    References
+    ----------
+    Y. Sun, S. Ioannidis and A. Montanari (2014), "Learning mixtures of linear classifiers", ICML.
 
     Examples
     --------
@@ -194,7 +207,7 @@ class SpectralMirror(SubspaceTransformer):
         self.random_state = random_state
 
     @checks_parameters
-    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Find the subspace.
 
         Parameters
@@ -203,42 +216,40 @@ class SpectralMirror(SubspaceTransformer):
             The features: an array, a DataFrame, a dask collection; or rows that know their own
             labels, groups and weights (:func:`spectralmirror.scan`, `spectralmirror.spark.scan`).
         y : array-like of shape (n_samples,)
-            Labels of two classes, of any kind; None with a source.
+            Labels of two classes: numbers, strings or booleans. None with a source.
         groups : array-like of shape (n_samples,), default=None
-            Which rows are known to share their hidden classifier: the same value for all of
-            them. Groups of one row each change nothing, and groups serve where at least half of
-            the rows have company.
+            Rows with the same value are known to share their hidden classifier. Groups are used
+            if at least half of the rows have another row in their group.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts: whole numbers are counts, other weights are scaled to sum
-            to the number of rows that they are worth. A row of weight 0 is absent. Inside a
-            group a row of weight 2 is no second witness, but counts twice as much.
+            Weight of each row. Integers are frequencies: weight 2 stands for the row twice, and
+            weight 0 for no row. Non-integer weights are scaled so that they sum to the effective
+            number of rows. Within a group a row of weight 2 counts twice as much, but it does not
+            form a pair with itself.
 
         Returns
         -------
         self : SpectralMirror
             The fitted transformer.
         """
-        grouped = self._check_rows(X, y, groups, sample_weight)
+        grouped, self.classes_ = accept_rows(self, X, y, groups, sample_weight)
+        return self._fit_rows(grouped)
+
+    def _fit_rows(self, grouped: GroupedRows) -> Self:
+        """Find the subspace for rows that were accepted before, by this estimator or by another.
+
+        The parameters must have been validated. Errors use `feature_names_in_` if it is set.
+        """
         rows, d = grouped.rows, grouped.rows.n_features
+        self._check_dimension(d)
         if self.method == "paper" and (grouped.is_grouped or self.elliptical):
-            raise ValueError("method='paper' knows neither groups nor elliptical=True.")
+            raise ValueError(
+                "method='paper' knows neither groups nor elliptical=True: use method='stacked'."
+            )
         with named_columns(self), small_matrices(d):
             known = self._known_features(rows)
-            request = Request(
-                None if self.n_components == "auto" else int(self.n_components),
-                self.include_mirror_direction,
-                self.false_positive_rate,
-                self.method == "paper" and self._use_lanczos(known, d, in_memory=rows.in_memory),
-                self.tol,
-                self.elliptical,
-                check_random_state(self.random_state),
-            )
-            if self.method == "paper":
-                outcome = algorithm1(rows, known, request)
-            else:
-                outcome = stacked_mirror(grouped, known, request)
+            outcome = self._outcome(grouped, known, check_random_state(self.random_state))
         if outcome.status:
-            warnings.warn(outcome.status, WeakSignalWarning, stacklevel=3)
+            warnings.warn(outcome.status, WeakSignalWarning, stacklevel=4)
         self.components_ = orthonormal_rows(outcome.basis)
         self.mirror_direction_ = outcome.direction
         self.eigenvalues_, self.bulk_ = outcome.spectrum.eigenvalues, outcome.spectrum.bulk
@@ -248,6 +259,23 @@ class SpectralMirror(SubspaceTransformer):
         self.mean_ = outcome.mean
         count_scans(self, grouped)
         return self
+
+    def _outcome(
+        self, grouped: GroupedRows, known: KnownFeatures, rng: np.random.RandomState
+    ) -> Outcome:
+        k, rows = None if self.n_components == "auto" else int(self.n_components), grouped.rows
+        if self.method == "stacked":
+            stacked = StackedMirror.of(grouped, known, lambda: rng, elliptical=self.elliptical)
+            return stacked.outcome(k, self.false_positive_rate)
+        request = Request(
+            k,
+            self.include_mirror_direction,
+            self.false_positive_rate,
+            self._use_lanczos(known, rows.n_features, in_memory=rows.in_memory),
+            self.tol,
+            rng,
+        )
+        return paper_method(rows, known, request)
 
     def _known_features(self, rows: Source) -> KnownFeatures:
         d = rows.n_features
@@ -259,7 +287,8 @@ class SpectralMirror(SubspaceTransformer):
                 )
             if len(self.moments.mean) != d:
                 raise ValueError(
-                    f"moments are of {len(self.moments.mean)} features, but X has {d}."
+                    f"moments are of {len(self.moments.mean)} features, but X has {d}: sum "
+                    "the same columns."
                 )
             whitening = self.moments.whitening
             return KnownFeatures(whitening=whitening, n_rows=self.moments.weight - 1)
@@ -288,22 +317,23 @@ class SpectralMirror(SubspaceTransformer):
 
     def _use_lanczos(self, known: KnownFeatures, d: int, *, in_memory: bool) -> bool:
         if self.eigen_solver == "auto":
-            return in_memory and known.whitening is not None and d >= LANCZOS_FROM
+            counted = self.n_components == "auto"
+            return in_memory and known.whitening is not None and d >= LANCZOS_FROM and not counted
         if self.eigen_solver == "dense":
             return False
         if not in_memory:
             raise ValueError(
-                "eigen_solver='lanczos' passes over the rows twenty times or more, and needs them "
-                "in memory: use eigen_solver='dense'."
+                "eigen_solver='lanczos' reads the rows twenty times or more and needs them in "
+                "memory: use eigen_solver='dense'."
             )
         if known.whitening is None:
             raise ValueError(
-                "eigen_solver='lanczos' needs mean and covariance, or moments: without them the "
-                "d x d covariance is summed anyway, and eigen_solver='dense' is faster."
+                "eigen_solver='lanczos' needs mean and covariance, or moments: use "
+                "eigen_solver='dense', which is faster if the covariance has to be estimated."
             )
         if self.n_components == "auto":
             raise ValueError(
-                "eigen_solver='lanczos' finds as many eigenvalues as it is asked for: give "
-                "n_components, or count them with eigen_solver='dense'."
+                "eigen_solver='lanczos' cannot count what stands out: give n_components, or "
+                "count them with eigen_solver='dense'."
             )
         return True

@@ -9,26 +9,25 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from spectralmirror.rows.accept import checks_parameters, count_scans
+from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
 from spectralmirror.rows.checks import check_finite, named_columns
-from spectralmirror.rows.kernels import far_origin
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce, small_matrices
 from spectralmirror.rows.types import Vector
 from spectralmirror.subspace.base import SubspaceTransformer, orthonormal_rows, require_rows
-from spectralmirror.subspace.moments import LabelledMoments, SignedMoments
+from spectralmirror.subspace.moments import SignedMoments, labelled_moments
 from spectralmirror.subspace.spectrum import dense_spectrum
 
 __all__ = ["PrincipalHessianDirections"]
 
 
 class PrincipalHessianDirections(SubspaceTransformer):
-    """Principal Hessian directions (Li 1992), SpectralMirror without the mirror.
+    """Principal Hessian directions (Li 1992): SpectralMirror without the mirror.
 
-    H = mean of e W W', with W the whitened features and e the centred labels or their residuals
-    from a linear regression; the k eigenvectors with the largest |eigenvalue| are kept. For a
-    mixture of linear classifiers with features of mean 0, E[H] = 0 and the method sees nothing
-    (the paper's appendix); where the mean is not 0 it sees something.
+    The k eigenvectors of H = mean of e W W' with the largest |eigenvalue| are kept, where W are the
+    whitened features, and e the centred labels or their residuals from a linear regression. For a
+    mixture of linear classifiers and features of mean 0, E[H] = 0 and the method finds nothing
+    (the paper's appendix); with another mean it finds something.
 
     The rows are read twice, in blocks.
 
@@ -37,8 +36,8 @@ class PrincipalHessianDirections(SubspaceTransformer):
     n_components : int, default=2
         Dimension k of the subspace.
     target : {"labels", "residuals"}, default="labels"
-        What weighs the rows: the labels less their mean, or what a linear regression on X leaves
-        of them.
+        Weights e of the rows: the labels minus their mean, or the residuals of their linear
+        regression on X.
 
     Attributes
     ----------
@@ -53,7 +52,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has string column names.
+        Names of the features, if X has string column names.
 
     References
     ----------
@@ -79,7 +78,7 @@ class PrincipalHessianDirections(SubspaceTransformer):
         self.target = target
 
     @checks_parameters
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the subspace.
 
         Parameters
@@ -88,31 +87,29 @@ class PrincipalHessianDirections(SubspaceTransformer):
             The features: an array, a DataFrame, a dask collection; or rows that know their own
             labels and weights (:func:`spectralmirror.scan`, `spectralmirror.spark.scan`).
         y : array-like of shape (n_samples,)
-            Labels of two classes, of any kind; None with a source.
+            Labels of two classes: numbers, strings or booleans. None with a source.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
+            Weight of each row: integers are frequencies, and rows of weight 0 are absent.
 
         Returns
         -------
         self : PrincipalHessianDirections
             The fitted transformer.
         """
-        grouped = self._check_rows(X, y, None, sample_weight)
-        rows = grouped.rows
-        d = rows.n_features
+        grouped, self.classes_ = accept_rows(self, X, y, None, sample_weight)
+        rows, d = grouped.rows, grouped.rows.n_features
+        self._check_dimension(d)
         require_rows(
             rows, d + 1, "the covariance is estimated", "pass more rows, or fewer features"
         )
         with named_columns(self), small_matrices(d):
-            labelled = reduce(rows, LabelledMoments.of)
-            moments = labelled.features
-            check_finite(rows, moments.mean, np.diagonal(moments.scatter))
-            whitening = moments.whitening
+            labelled = labelled_moments(rows)
+            moments, whitening = labelled.features, labelled.features.whitening
             slope = np.zeros_like(moments.mean)
             if self.target == "residuals":
                 slope = whitening.solve(labelled.cross / moments.weight)
-            intercept = labelled.label_sum / moments.weight - float(moments.mean @ slope)
-            origin = far_origin(moments.mean, whitening.scale, rows.dtype)
+            intercept = labelled.label_mean - float(moments.mean @ slope)
+            origin = whitening.origin(rows.dtype)
             hessian = reduce(
                 rows, partial(_hessian_block, slope=slope, intercept=intercept, origin=origin)
             )

@@ -1,4 +1,4 @@
-"""What a method is given, and what it gives back."""
+"""What both methods are told about the features, and what they return."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from spectralmirror.subspace.moments import FeatureMoments
 from spectralmirror.subspace.spectrum import Spectrum
 from spectralmirror.subspace.whitening import Whitening
 
-__all__ = ["KnownFeatures", "Outcome", "Request"]
+__all__ = ["KnownFeatures", "Outcome"]
 
 
 @dataclass(frozen=True)
 class KnownFeatures:
-    """What is known of the features beforehand.
+    """What is known about the features beforehand.
 
     Attributes
     ----------
     mean, covariance : ndarray or None
-        None is to be estimated from the first half of the rows.
+        None if it is to be estimated.
     whitening : Whitening or None
-        Both together; lines 1 and 2 are then skipped.
+        Both together; nothing is then estimated.
     n_rows : float
-        From how many other rows the two were estimated; infinite where they are exact.
+        Number of other rows that `whitening` was estimated from, infinite if it is exact.
     """
 
     mean: Vector | None = None
@@ -33,8 +33,16 @@ class KnownFeatures:
     whitening: Whitening | None = None
     n_rows: float = np.inf
 
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing is known."""
+        return self.mean is None and self.covariance is None and self.whitening is None
+
     def completed(self, moments: FeatureMoments, ratio: float = 1.0, where: str = "") -> Whitening:
-        """Estimate what is not known; the covariance is divided by the ratio."""
+        """Take what is not known from the moments, their covariance divided by the ratio.
+
+        `where` tells in errors which rows the moments are of.
+        """
         mean = moments.mean if self.mean is None else self.mean
         if self.covariance is not None:
             return Whitening.known(mean, self.covariance)
@@ -42,41 +50,19 @@ class KnownFeatures:
         covariance = (moments.covariance + np.outer(step, step)) / ratio
         return Whitening.of(mean, covariance, moments.dtype, where)
 
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked of the spectrum.
-
-    Attributes
-    ----------
-    n_components : int or None
-        Dimension k of the subspace; None is r-hat and whatever stands out beside it.
-    include_mirror_direction : bool
-        Let r-hat be one of the k directions.
-    false_positive_rate : float
-        Of what stands out.
-    lanczos : bool
-        Multiply with Q instead of forming it.
-    tol : float
-        Accuracy of Lanczos, as a share of the sampling error of Q.
-    elliptical : bool
-        Bring all rows to one length (the default method only).
-    rng : RandomState
-        Source of randomness.
-    """
-
-    n_components: int | None
-    include_mirror_direction: bool
-    false_positive_rate: float
-    lanczos: bool
-    tol: float
-    elliptical: bool
-    rng: np.random.RandomState
+    def rows_behind(self, n: float) -> tuple[float, float]:
+        """Return the degrees of freedom of mean and covariance, if estimated from n rows."""
+        if self.whitening is not None:
+            return self.n_rows, self.n_rows
+        return (
+            n if self.mean is None else np.inf,
+            n - (self.mean is None) if self.covariance is None else np.inf,
+        )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The subspace and how it was found.
+    """A subspace and how it was found.
 
     Attributes
     ----------
@@ -85,20 +71,20 @@ class Outcome:
     direction : ndarray of shape (d,)
         r-hat.
     spectrum : Spectrum
-        Eigenvalues of Q, inside the complement of r-hat where r-hat was taken first.
+        Eigenvalues, inside the complement of r-hat if r-hat was taken first.
     n_outliers : int
-        How many of the eigenvectors are in the basis.
+        Number of eigenvectors in the basis.
     mean : ndarray of shape (d,)
         mu-hat.
     status : str or None
-        What the user should know of the outcome and do about it, None where all is well.
+        A warning for the user, with a remedy; None if all is well.
     separation : float
-        Distance of the weakest eigenvalue that was kept from the bulk, in units of the edge of
-        the bulk.
+        Distance of the weakest eigenvalue kept from the bulk, relative to that of the edge of the
+        noise (or of the strongest eigenvalue left out); NaN if there is none.
     error : float
-        Estimate of the error of the subspace, |sin Theta|_F; NaN where there is none.
+        Estimated error of the subspace, |sin Theta|_F; NaN if there is no estimate.
     whitening : Whitening or None
-        Mean and covariance, where all rows had a part in them.
+        Mean and covariance, if they are those of all rows.
     """
 
     basis: Matrix

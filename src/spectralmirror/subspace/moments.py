@@ -1,7 +1,8 @@
 """Sums over rows that can be merged: the features alone, with labels, and with signed weights.
 
-Each statistic is a small frozen value with ``of(rows)``, ``+`` and what can be finished from it.
-Merging is exact up to rounding, in any order and for blocks of any size.
+Each statistic is a small frozen value: ``of(rows)`` sums one block, ``+`` merges two sums, and
+properties compute results from them. Merging is exact up to rounding, in any order and for blocks
+of any size.
 """
 
 from __future__ import annotations
@@ -16,24 +17,25 @@ from spectralmirror.rows.checks import check_features, check_finite, check_memor
 from spectralmirror.rows.kernels import sample_origin, weighted_sums
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.rows.weights import check_weights
 from spectralmirror.subspace.whitening import Whitening
 
-__all__ = ["FeatureMoments", "LabelledMoments", "SignedMoments"]
+__all__ = ["FeatureMoments", "LabelledMoments", "SignedMoments", "labelled_moments"]
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureMoments:
     """Weight, mean and scatter of the features (lines 1 and 2 of Algorithm 1).
 
-    Merged by the update of Chan, Golub and LeVeque (1979), which keeps a covariance of 1 beside
-    a mean of a million.
+    They are merged by the update of Chan, Golub and LeVeque (1979), which is accurate even for a
+    variance of 1 around a mean of a million.
 
     Attributes
     ----------
     weight : float
-        sum_i w_i, the number of rows where none is weighted.
+        sum_i w_i, the number of rows if there are no weights.
     mean : ndarray of shape (d,)
         sum_i w_i x_i / weight.
     scatter : ndarray of shape (d, d)
@@ -43,7 +45,7 @@ class FeatureMoments:
 
     Examples
     --------
-    Features that serve many label vectors are summed once:
+    Features that are fitted to many label vectors are summed once:
 
     >>> import numpy as np
     >>> from spectralmirror import FeatureMoments, SpectralMirror
@@ -79,7 +81,9 @@ class FeatureMoments:
         if not isinstance(other, FeatureMoments):
             return NotImplemented
         if self.mean.shape != other.mean.shape:
-            raise ValueError("Only moments of the same features can be added.")
+            raise ValueError(
+                "Only moments of the same features can be added: sum the same columns."
+            )
         weight = self.weight + other.weight
         step = other.mean - self.mean
         share = other.weight / weight if weight else 0.0
@@ -96,7 +100,7 @@ class FeatureMoments:
 
     @cached_property
     def whitening(self) -> Whitening:
-        """The factors of the covariance, computed once however many fits use them."""
+        """The factored covariance, computed once for all fits that use it."""
         return Whitening.of(self.mean, self.covariance, self.dtype)
 
 
@@ -137,25 +141,44 @@ class LabelledMoments:
         cross = self.cross_about(features.mean) + other.cross_about(features.mean)
         return LabelledMoments(features, self.label_sum + other.label_sum, cross)
 
+    @property
+    def label_mean(self) -> float:
+        """The mean of the labels."""
+        return self.label_sum / self.features.weight
+
+    @property
+    def mean_cross(self) -> Vector:
+        """sum_i w_i y_i (x_i - mean) / weight, exactly 0 if all labels are the same."""
+        if abs(self.label_sum) == self.features.weight:
+            return np.zeros_like(self.cross)  # otherwise rounding would be left
+        return self.cross / self.features.weight
+
     def cross_about(self, mean: Vector) -> Vector:
-        """sum_i w_i y_i (x_i - mean) about a mean known from elsewhere."""
+        """sum_i w_i y_i (x_i - mean) for any given mean."""
         return self.cross + self.label_sum * (self.features.mean - mean)
+
+
+def labelled_moments(rows: Source) -> LabelledMoments:
+    """Sum features and labels over all rows; raise if the features are not finite."""
+    labelled = reduce(rows, LabelledMoments.of)
+    check_finite(rows, labelled.features.mean, np.diagonal(labelled.features.scatter))
+    return labelled
 
 
 @dataclass(frozen=True, eq=False)
 class SignedMoments:
     """Sums of features under weights z of either sign, such as mirrored labels (line 5).
 
-    All parts that are merged share one origin; the sums can be moved to any other point.
+    Only sums about the same origin can be merged; afterwards :meth:`about` moves them.
 
     Attributes
     ----------
     weight : float
-        sum_i w_i of the rows, by which the sums are divided.
+        sum_i w_i, by which the sums are divided.
     masses : ndarray of shape (2,)
         sum_i |z_i| over rows with z_i > 0 and over rows with z_i < 0.
     squares : ndarray of shape (2,)
-        sum_i z_i^2 over the same.
+        sum_i z_i^2 over the same rows.
     first : ndarray of shape (d,)
         sum_i z_i (x_i - origin).
     second : ndarray of shape (d, d)
@@ -173,7 +196,7 @@ class SignedMoments:
 
     @classmethod
     def of(cls, rows: Rows, z: AnyArray, origin: AnyArray | None = None) -> SignedMoments:
-        """Sum one block, its rows weighted by their weights times z, about a point or 0 (None)."""
+        """Sum one block with weights w_i z_i about an origin, which is 0 if None."""
         z = rows.weighted(z)
         first, second = weighted_sums(rows.X, z, z[None, :], origin)
         signs = np.maximum(z, 0, dtype=np.float64), np.maximum(-z, 0, dtype=np.float64)
@@ -200,7 +223,7 @@ class SignedMoments:
 
     @property
     def effective_rows(self) -> Vector:
-        """Number of equally weighted rows that each sign is worth (Kish)."""
+        """Kish's effective number of rows of each sign."""
         with np.errstate(invalid="ignore"):
             return np.nan_to_num(self.masses**2 / self.squares)
 

@@ -1,22 +1,19 @@
-"""Which eigenvalues stand out of the bulk (Algorithm 1, lines 6 and 7), and how many."""
+"""Eigenvalues by their distance from the bulk (lines 6 and 7), and how far noise strays from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["NullModel", "Spectrum", "dense_spectrum", "lanczos_spectrum", "null_deviation"]
+__all__ = ["NullModel", "Spectrum", "dense_spectrum", "null_deviation"]
 
-#: At least so many spectra of pure noise are drawn to learn how far its eigenvalues stray.
+#: Least number of spectra of pure noise that are simulated.
 N_NULL_SPECTRA = 199
-#: Larger matrices of noise are imitated by matrices of this size with as many rows a feature.
+#: Larger matrices of noise are replaced by ones of this size, with as many rows per feature.
 NULL_SIZE = 64
 
 
@@ -29,9 +26,9 @@ class Spectrum:
     eigenvalues : ndarray of shape (m,)
         All d of them from a dense solver, the leading ones from Lanczos.
     vectors : ndarray of shape (d, m)
-        Whitened eigenvectors, one a column.
+        Whitened eigenvectors, one per column.
     bulk : float
-        The centre from which distances are taken.
+        The centre from which distances are measured.
     """
 
     eigenvalues: Vector
@@ -44,7 +41,7 @@ class Spectrum:
         return np.abs(self.eigenvalues - self.bulk)
 
     def separation(self, n_kept: int) -> float:
-        """Return the distance of the weakest eigenvalue kept, over that of the strongest left."""
+        """Return the distance of the weakest eigenvalue kept over the largest one left out."""
         if not 0 < n_kept < len(self.eigenvalues) or self.deviations[n_kept] == 0:
             return np.nan
         return float(self.deviations[n_kept - 1] / self.deviations[n_kept])
@@ -57,65 +54,29 @@ class Spectrum:
 
 
 def dense_spectrum(Q: Matrix, bulk: float | None = None) -> Spectrum:
-    """Return all eigenpairs of Q; the bulk is the median of the eigenvalues unless it is given."""
+    """Return all eigenpairs of Q, furthest from the bulk first.
+
+    The bulk is the median of the eigenvalues (line 7) unless another one is given.
+    """
     eigenvalues, vectors = eigh(Q)
     centre = float(np.median(eigenvalues)) if bulk is None else bulk
     return Spectrum.sorted(eigenvalues, vectors, centre)
 
 
-def lanczos_spectrum(
-    centred: Callable[[Vector], Vector], start: Vector, k: int, bulk: float, tolerance: float
-) -> Spectrum:
-    """Return the k eigenpairs of Q that lie furthest from the bulk, by Lanczos.
-
-    Parameters
-    ----------
-    centred : callable
-        v -> (Q - bulk I) v.
-    start : ndarray of shape (d,)
-        First Lanczos vector.
-    k : int
-        Number of eigenpairs; where it is not less than d, or Lanczos does not converge, the
-        operator is applied to d unit vectors instead.
-    bulk : float
-        Centre of the other eigenvalues.
-    tolerance : float
-        A pair is found when its residual is below tolerance |eigenvalue - bulk|.
-    """
-    d = len(start)
-    if k == 0:
-        return Spectrum(np.empty(0), np.empty((d, 0)), bulk)
-    if k < d - 1:
-        operator = LinearOperator((d, d), matvec=centred, dtype=np.float64)
-        # ARPACK looks at its residuals only when it has as many vectors as it may keep.
-        n_vectors = min(d, max(20, 2 * k + 8))
-        try:
-            with one_blas_thread():
-                eigenvalues, vectors = eigsh(
-                    operator, k, which="LM", v0=start, tol=tolerance, ncv=n_vectors
-                )
-            return Spectrum.sorted(eigenvalues + bulk, vectors, bulk)
-        except ArpackError:
-            pass
-    columns = np.column_stack([centred(unit) for unit in np.eye(d)])
-    whole = dense_spectrum((columns + columns.T) / 2 + bulk * np.eye(d), bulk)
-    return Spectrum(whole.eigenvalues[:k], whole.vectors[:, :k], bulk)
-
-
 @dataclass(frozen=True)
 class NullModel:
-    """What Q is made of where mirrored labels know nothing of d Gaussian features.
+    """Distribution of Q for mirrored labels that are independent of d Gaussian features.
 
     Attributes
     ----------
     d : int
         Number of features.
     rows : ndarray of shape (2,)
-        Rows with positive and with negative mirrored labels.
+        Numbers of rows with positive and with negative mirrored labels.
     masses : ndarray of shape (2,)
         Their shares of the total weight.
     mean_rows, covariance_rows : float
-        Other rows that estimated the mean and the covariance, infinite where these are known.
+        Numbers of other rows that mean and covariance were estimated from, infinite if known.
     """
 
     d: int
@@ -125,7 +86,7 @@ class NullModel:
     covariance_rows: float
 
     def shrunk(self, size: int) -> NullModel:
-        """Return the model of fewer features with as many rows a feature."""
+        """Return the model of fewer features with as many rows per feature."""
         shrink = size / self.d
         return NullModel(
             size,
@@ -136,11 +97,11 @@ class NullModel:
         )
 
     def draw(self, n_draws: int, rng: np.random.RandomState) -> Matrix:
-        """Draw so many matrices Q, at a cost that does not depend on the number of rows.
+        """Draw `n_draws` matrices Q, at a cost that does not depend on the number of rows.
 
-        sum of w w' about mu-hat, over n rows, is a Wishart matrix of n - 1 degrees of freedom and
-        n (m - delta)(m - delta)', with m the mean of the rows and delta the error of mu-hat. Seen
-        through an estimated covariance, another Wishart matrix, it becomes L^-1 Q L^-T.
+        The sum of w w' about mu-hat over n rows is a Wishart matrix with n - 1 degrees of freedom,
+        plus n (m - delta)(m - delta)', where m is the mean of the rows and delta the error of
+        mu-hat. An estimated covariance L L', another Wishart matrix, turns Q into L^-1 Q L^-T.
         """
         Q = np.zeros((n_draws, self.d, self.d))
         delta = rng.standard_normal((n_draws, self.d, 1)) / np.sqrt(self.mean_rows)
@@ -158,12 +119,11 @@ class NullModel:
 
 
 def null_deviation(model: NullModel, rate: float, rng: np.random.RandomState) -> float:
-    """Return how far from their median the eigenvalues of pure noise stray.
+    """Return the distance from their median that eigenvalues of pure noise exceed at this rate.
 
-    Spectra of noise are drawn. The largest distance from the median exceeds the value returned
-    with probability `rate`, as near as Gaussian features, equal weights and a Monte Carlo test of
-    at least 199 draws make it; for more than 64 features, where a smaller matrix stands in, with
-    a lower one.
+    This is a Monte Carlo test with at least 199 simulated spectra: the largest distance from the
+    median exceeds the value returned with probability `rate`, for Gaussian features and equal
+    weights. For more than 64 features, where a smaller matrix is simulated, it does so less often.
     """
     n_draws = max(N_NULL_SPECTRA, int(np.ceil(1 / rate)) - 1)
     eigenvalues = np.linalg.eigvalsh(model.shrunk(min(model.d, NULL_SIZE)).draw(n_draws, rng))
@@ -172,7 +132,7 @@ def null_deviation(model: NullModel, rate: float, rng: np.random.RandomState) ->
 
 
 def _wishart_roots(n: float, d: int, n_draws: int, rng: np.random.RandomState) -> Matrix:
-    """Return matrices A with A A' ~ Wishart_d(n): Bartlett's triangles, or rows where n < d."""
+    """Return matrices A with A A' ~ Wishart_d(n): Bartlett's triangles, or n rows if n < d."""
     if n < d:
         return rng.standard_normal((n_draws, d, max(round(n), 1)))
     A = np.tril(rng.standard_normal((n_draws, d, d)), -1)

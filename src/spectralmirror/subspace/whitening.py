@@ -17,13 +17,14 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf
 
 from spectralmirror.rows.checks import CollinearError, ColumnError
-from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.rows.kernels import far_origin
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-#: A column is collinear when the others leave over no more than so many units of rounding: what
-#: is found along it would be known to about ten times the inverse of this.
+#: A column is collinear if the others leave no more of its variance than this many units of
+#: rounding.
 COLLINEAR = 1000
-#: Squares of a column are far enough from underflow when their mean is so many times the smallest
-#: normal number: rounding in the subnormal range is then far below that of the largest squares.
+#: Squares of a column are safe from underflow if their mean is this many times the smallest normal
+#: number: rounding of subnormal squares is then far below that of the largest ones.
 LEAST_SQUARE = 1e6
 
 __all__ = ["Whitening"]
@@ -45,7 +46,7 @@ class Whitening:
     scale : ndarray of shape (d,)
         The diagonal of D.
     cholesky : ndarray of shape (d, d) or None
-        L, lower triangular; None where it is the identity.
+        L, lower triangular; None if it is the identity.
     """
 
     mean: Vector
@@ -54,13 +55,13 @@ class Whitening:
 
     @classmethod
     def of(cls, mean: Vector, covariance: Matrix, dtype: Any, where: str = "") -> Whitening:
-        """Factor a covariance that was estimated from rows in the precision of a dtype.
+        """Factor a covariance that was estimated from rows of the given precision.
 
-        `where` says in errors which rows these were.
+        `where` tells in errors which rows these were.
         """
         variance, number = np.diagonal(covariance), np.finfo(dtype)
         precision, least = float(number.eps), LEAST_SQUARE * float(number.tiny)
-        # Also where all squares are 0, but the values are not.
+        # This includes columns whose squares are all 0 although their values are not.
         tiny = (variance < least) & (np.abs(mean) < np.sqrt(least)) & ((variance > 0) | (mean != 0))
         if tiny.any():
             raise ColumnError(
@@ -68,13 +69,12 @@ class Whitening:
                 "example with sklearn.preprocessing.StandardScaler.",
                 np.flatnonzero(tiny),
             )
-        # A constant column has no variance but what rounding its mean leaves behind.
+        # All the variance that a constant column can have comes from rounding its mean.
         constant = variance <= (2 * precision * np.abs(mean)) ** 2
         if constant.any():
             raise ColumnError(
-                f"X is constant in {{columns}}{where}: remove what does not vary, it cannot tell "
-                "the classifiers apart (or subtract the mean, if that is so large that "
-                f"{number.dtype} has no digits left for what varies).",
+                f"X is constant in {{columns}}{where}: remove what does not vary, or subtract the "
+                f"mean if it is so large that {number.dtype} has no digits left for the rest.",
                 np.flatnonzero(constant),
             )
         try:
@@ -105,12 +105,20 @@ class Whitening:
     def _factored(cls, mean: Vector, covariance: Matrix, precision: float) -> Whitening:
         scale = np.sqrt(np.diagonal(covariance))
         correlation = _correlation(covariance, scale)
-        # Taken in the order of a pivoted Cholesky, each column has the largest share of its
-        # variance that those before leave over; without pivots a singular matrix can hide.
+        # A pivoted Cholesky factor reveals the rank: it next takes the column of which those taken
+        # before leave most. Without pivots a singular matrix can pass unnoticed.
         _, order, rank, _ = dpstrf(correlation, tol=COLLINEAR * precision, lower=1)
         if rank < len(scale):
             raise _SingularError(np.sort(order[rank:] - 1))
         return cls(mean, scale, dpotrf(correlation, lower=1, clean=1, overwrite_a=1)[0])
+
+    def origin(self, dtype: np.dtype[Any]) -> AnyArray | None:
+        """Return the point to subtract from rows of this dtype before summing, None for 0."""
+        return far_origin(self.mean, self.scale, dtype)
+
+    def mean_from(self, origin: AnyArray | None) -> Vector:
+        """Return the mean as seen from the origin."""
+        return self.mean if origin is None else self.mean - origin.astype(np.float64)
 
     def direction(self, whitened: Vector) -> Vector:
         """Sigma^(-1/2) w in the units of x: D^-1 L^-T w, for the columns of `whitened`."""
@@ -137,7 +145,7 @@ class Whitening:
 
 
 def _correlation(M: Matrix, scale: Vector) -> Matrix:
-    """D^-1 M D^-1 of a symmetric M, in the order of memory that LAPACK works on without a copy."""
+    """D^-1 M D^-1 of a symmetric M, in the memory order that saves LAPACK a copy."""
     scaled = M / scale
     scaled /= scale[:, None]
     return scaled.T

@@ -1,10 +1,10 @@
 """One Gauss-Newton step towards the subspace that predicts the labels best.
 
-Inside a subspace with coordinates u = B W, a model predicts the label as h(u). A direction of B
-that errs by delta leaves a trace of itself in the residuals: for the features w outside the
-subspace E[(y - h) grad h w'] = J delta, with J = E[grad h grad h']. The step B + J^-1 G, where G is
-the mean of (y - h) grad h w', takes most of the error away, and the spread of its summands tells
-how much is left. Neither model needs to know the response f.
+Inside a subspace with coordinates u = B W, a model predicts the label as h(u). An error delta of B
+shows in the residuals: for the features w outside the subspace, E[(y - h) grad h w'] = J delta with
+J = E[grad h grad h']. The step B + J^-1 G, where G is the mean of (y - h) grad h w', removes most
+of the error, and the variance of the terms of G tells how much is left. Neither model needs to know
+the response f.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ from spectralmirror.subspace.stacked.scores import Frame, times
 
 __all__ = ["Model", "alone", "in_groups", "sharpen"]
 
+#: Degree of the polynomial in the model of groups.
 LINK_DEGREE = 5
-#: No direction is turned by more than this tangent.
+#: Longest step of a direction, as the tangent of the angle by which it turns.
 LONGEST_STEP = 1.0
 
 
-#: Block -> residuals y - h, and slopes grad h of shape (n, k), these times the scale of each row.
+#: Block -> residuals y - h, and slopes grad h of shape (n, k) times the scale of each row.
 Model = Callable[[Any], tuple[Vector, Matrix]]
 
 
 def alone(source: Source, some: Rows, frame: Frame, basis: Matrix) -> Model | None:
-    """Predict each label from its own row, h(u) = E[y | u] a polynomial of degree 5 or 3.
+    """Predict each label from its own row by a polynomial h(u) = E[y | u] of degree 5 or 3.
 
-    It is fitted to some of the rows. None where there are too few rows, or too many dimensions,
-    for a polynomial of degree 3.
+    It is fitted to a sample of the rows. Returns None if there are too few rows, or too many
+    dimensions, for a polynomial of degree 3.
     """
     degree = largest_degree(len(basis), source.effective_rows)
     if degree < 3:
@@ -65,9 +66,9 @@ def alone(source: Source, some: Rows, frame: Frame, basis: Matrix) -> Model | No
 def in_groups(grouped: GroupedRows, frame: Frame, basis: Matrix) -> Model:
     """Predict each label from its row and the other rows of its group.
 
-    These say where the profile of the group lies, a_i = sum over the others of y u. The label is
-    predicted as m(t), t = <u, M a_i + b>, with M and b by least squares and m a polynomial, both
-    fitted to some of the groups.
+    The other rows tell where the profile of the group lies: a_i is their sum of y u. The label is
+    predicted as m(t) with t = <u, M a_i + b>, where M and b are found by least squares and m is a
+    polynomial, all fitted to a sample of the groups.
     """
     project, k = frame.projection(basis), len(basis)
 
@@ -101,7 +102,7 @@ def in_groups(grouped: GroupedRows, frame: Frame, basis: Matrix) -> Model:
 
 
 def _bilinear(u: Matrix, a: Matrix, y: Vector, weight: AnyArray | None) -> Matrix:
-    """Return the matrix M for which <u, M a> predicts y best."""
+    """Return the matrix M for which <u, M a> predicts y best, by least squares."""
     k, m = u.shape[1], a.shape[1]
     gram, moment = np.zeros((k * m, k * m)), np.zeros(k * m)
     for i in range(0, len(u), 8192):
@@ -115,7 +116,7 @@ def _bilinear(u: Matrix, a: Matrix, y: Vector, weight: AnyArray | None) -> Matri
 
 @dataclass(frozen=True, eq=False)
 class StepSums:
-    """What the step is made of, summed over rows.
+    """Sums over rows from which the step is computed.
 
     Attributes
     ----------
@@ -157,29 +158,29 @@ class StepSums:
 def sharpen(
     rows: Source, blocks: Any, frame: Frame, basis: Matrix, model: Model, n_fixed: int
 ) -> tuple[Matrix, float]:
-    """Turn all rows of a whitened, orthonormal basis but the first few towards the best ones.
+    """Turn the rows of a whitened basis, except the first `n_fixed`, by one Gauss-Newton step.
 
     Parameters
     ----------
     rows : Source
         The rows.
     blocks : Source or GroupedRows
-        The same as the model takes them, one by one or in whole groups.
+        The same rows as the model takes them, one by one or in whole groups.
     frame : Frame
         Their whitened coordinates.
     basis : ndarray of shape (k, d)
         Orthonormal rows.
     model : Model
-        What predicts the labels inside the subspace.
+        Predicts the labels inside the subspace.
     n_fixed : int
-        So many rows of the basis stay as they are.
+        Number of rows of the basis that stay as they are.
 
     Returns
     -------
     ndarray of shape (k, d)
         The improved basis, no longer orthonormal.
     float
-        An estimate of the error that is left, |sin Theta|_F.
+        Estimate of the remaining error, |sin Theta|_F; infinite if J is singular.
     """
     (k, d), n = basis.shape, rows.total_weight
     sums = reduce(blocks, partial(StepSums.of, model=model, origin=frame.origin))

@@ -1,7 +1,7 @@
 """Pairs of rows in a group, which share their hidden classifier.
 
-For two rows of one group E[(y W)(y' W')'] = sum_l p_l a_l^2 u_l u_l' in whitened coordinates: of
-rank k, positive, and without any mirror.
+For two rows of one group E[(y W)(y' W')'] = sum_l p_l a_l^2 u_l u_l' in whitened coordinates, a
+positive semidefinite matrix of rank k. No mirror is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["PairMoments"]
 class PairMoments:
     """Sums over ordered pairs of different rows in a group.
 
-    A row is no second witness of itself: weights only say how much each pair counts.
+    No row is paired with itself, whatever its weight: weights only say how much each pair counts.
 
     Attributes
     ----------
@@ -53,5 +53,5 @@ class PairMoments:
         return PairMoments(self.variance + other.variance, self.products + other.products)
 
     def cross(self) -> Matrix:
-        """Return the sum of the products, scaled so that its entries have noise of unit size."""
+        """Return the sum of the products, scaled so that an entry of noise has variance 1."""
         return np.asarray(self.products / np.sqrt(max(self.variance, 1e-300)))

@@ -1,6 +1,7 @@
 """Regression on a few variables by a polynomial: E[y | u] and its gradient.
 
-Hermite polynomials, because u is nearly standard normal and they are then nearly uncorrelated.
+The basis is that of Hermite polynomials, which are nearly uncorrelated because u is nearly
+standard normal.
 """
 
 from __future__ import annotations
@@ -10,25 +11,26 @@ from itertools import product
 from math import comb
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermevander
 from numpy.typing import NDArray
 
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["FIT_ROWS", "GROUPS_TO_FIT", "Polynomial", "largest_degree"]
 
-#: Beyond this many standard deviations the polynomial is continued as a constant.
+#: Beyond this many standard deviations the polynomial continues as a constant.
 REACH = 3.5
 MOST_TERMS = 300
 ROWS_PER_TERM = 20
-#: Where there are more than twice so many rows, a sample of them is enough.
+#: Size of the sample that functions are fitted to; every row if there are at most twice as many.
 FIT_ROWS = 30_000
-#: And no fewer groups than these, where there are groups.
+#: Least number of groups in that sample, if there are groups.
 GROUPS_TO_FIT = 1_000
 _CHUNK = 8192
 
 
 def largest_degree(k: int, n_rows: float) -> int:
-    """Return the largest degree of 5 and 3 that k variables and so many rows can bear, else 1."""
+    """Return degree 5, 3 or 1, the largest that n_rows determine in k variables."""
     for degree in (5, 3):
         terms = comb(k + degree, degree)
         if terms <= MOST_TERMS and terms * ROWS_PER_TERM <= n_rows:
@@ -45,7 +47,7 @@ class Polynomial:
     powers : ndarray of shape (terms, k)
         The multi-indices a.
     coefficients : ndarray of shape (terms, k + 1)
-        Of the polynomial itself, and of its k partial derivatives.
+        Coefficients of the polynomial and of its k partial derivatives.
     """
 
     powers: NDArray[np.int64]
@@ -53,7 +55,7 @@ class Polynomial:
 
     @classmethod
     def fit(cls, u: Matrix, y: Vector, weight: Vector | None, degree: int) -> Polynomial:
-        """Fit y by least squares; u has one row for each y, in standard deviations."""
+        """Fit y by least squares, with u of shape (n, k) in units of standard deviations."""
         k = u.shape[1]
         powers = np.array([a for a in product(range(degree + 1), repeat=k) if sum(a) <= degree])
         gram, moment = np.zeros((len(powers), len(powers))), np.zeros(len(powers))
@@ -66,7 +68,7 @@ class Polynomial:
         return cls(powers, np.column_stack([coefficients, _derivatives(powers, coefficients)]))
 
     def __call__(self, u: Matrix) -> Matrix:
-        """Return the value and the k partial derivatives at every row of u, shape (n, k + 1)."""
+        """Return value and partial derivatives at each row of u, shape (n, k + 1)."""
         values = np.empty((len(u), self.coefficients.shape[1]))
         for i in range(0, len(u), _CHUNK):
             values[i : i + _CHUNK] = _basis(u[i : i + _CHUNK], self.powers) @ self.coefficients
@@ -74,7 +76,9 @@ class Polynomial:
 
 
 def _basis(u: Matrix, powers: NDArray[np.int64]) -> Matrix:
-    tables = [_hermite(column, int(powers.max(initial=0))) for column in u.T]
+    """Return prod_j He_{a_j}(u_j) for each row of u and each multi-index a."""
+    degree = int(powers.max(initial=0))
+    tables = [hermevander(np.clip(column, -REACH, REACH), degree).T for column in u.T]
     basis = np.ones((len(powers), len(u)))
     for row, power in zip(basis, powers, strict=True):
         for table, p in zip(tables, power, strict=True):
@@ -83,17 +87,8 @@ def _basis(u: Matrix, powers: NDArray[np.int64]) -> Matrix:
     return basis.T
 
 
-def _hermite(u: Vector, degree: int) -> list[Vector]:
-    """He_0 ... He_degree at every u, by He_(p+1) = u He_p - p He_(p-1)."""
-    u = np.clip(u, -REACH, REACH)
-    table = [np.ones_like(u), u]
-    for p in range(1, degree):
-        table.append(u * table[p] - p * table[p - 1])
-    return table
-
-
 def _derivatives(powers: NDArray[np.int64], coefficients: Vector) -> Matrix:
-    """Coefficients of the partial derivatives: He_n' = n He_(n-1)."""
+    """Return the coefficients of the partial derivatives, by He_n' = n He_(n-1)."""
     place = {tuple(power): i for i, power in enumerate(powers)}
     derivatives = np.zeros((len(powers), powers.shape[1]))
     for power, c in zip(powers, coefficients, strict=True):

@@ -1,6 +1,6 @@
-"""Rows in whitened coordinates, their leave-one-out scores, and what these leave of the labels.
+"""Rows in whitened coordinates, their leave-one-out scores, and the residuals of the labels.
 
-Nothing here is as long as the rows: a score is a function of a block, computed anew in every pass.
+Nothing is stored per row: scores are functions of a block, computed again in every pass.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import strsm
 
-from spectralmirror.rows.kernels import far_origin, shifted
+from spectralmirror.rows.kernels import shifted
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import Polynomial
@@ -22,14 +22,15 @@ from spectralmirror.subspace.whitening import Whitening
 
 __all__ = ["Frame", "LeastSquares", "Scored", "leave_one_out", "times"]
 
+#: Degree of the polynomial that predicts the labels from the scores.
 DEGREE = 7
-#: Rows shorter than this share of the mean squared length, at the very centre, stay short.
+#: Rows whose squared length is below this share of the mean are not scaled up any further.
 SHORTEST = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """How rows are seen in whitened coordinates, W_i = scale_i Sigma^(-1/2) (x_i - mu).
+    """Whitened coordinates of the rows, W_i = scale_i Sigma^(-1/2) (x_i - mu).
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class Frame:
     whitening : Whitening
         mu and Sigma.
     elliptical : bool
-        Whether rows are brought to one length, scale_i = sqrt(d) / |W_i|; otherwise it is 1.
+        Whether rows are scaled to the same length, scale_i = sqrt(d) / |W_i|; otherwise it is 1.
     """
 
     dtype: np.dtype[Any]
@@ -47,13 +48,12 @@ class Frame:
 
     @cached_property
     def origin(self) -> AnyArray | None:
-        """The point that is subtracted from the rows before they are summed, None for 0."""
-        return far_origin(self.whitening.mean, self.whitening.scale, self.dtype)
+        """The point to subtract from the rows before summing, None for 0."""
+        return self.whitening.origin(self.dtype)
 
     def step(self) -> Vector:
         """Return the mean as seen from the origin."""
-        mean = self.whitening.mean
-        return mean if self.origin is None else mean - self.origin.astype(np.float64)
+        return self.whitening.mean_from(self.origin)
 
     def scale(self, X: Features) -> Vector | None:
         """Return the scale of each row, None for 1."""
@@ -63,7 +63,7 @@ class Frame:
         return np.asarray(np.sqrt(d / np.maximum(self.squared_lengths(X), SHORTEST * d)))
 
     def squared_lengths(self, X: Features) -> Vector:
-        """Return |W_i|^2 without the scale, in single precision, which is ample for leverages."""
+        """Return |W_i|^2 before scaling, in single precision, which is enough for leverages."""
         inverse_scale = 1 / self.whitening.scale
         part = shifted(X, self.origin)
         part = part.toarray() if sparse.issparse(part) else part
@@ -80,7 +80,7 @@ class Frame:
         return None if L is None else np.asfortranarray(L, dtype=np.float32)
 
     def projection(self, basis: Matrix) -> Callable[[Features], Matrix]:
-        """Return a function of the features of a block: <b_j, W>, without the scale of rows."""
+        """Return the function X -> <b_j, W_i> before scaling, of shape (n, k)."""
         directions = self.whitening.direction(basis.T)
         offset = (self.step() @ directions)[:, None]
 
@@ -94,7 +94,7 @@ class Frame:
 
 
 def times(values: AnyArray, scale: Vector | None) -> AnyArray:
-    """Multiply one number, or one line of numbers, a row with the scale of the row."""
+    """Multiply one number, or several, per row by the scale of the row."""
     if scale is None:
         return values
     return np.asarray(values * (scale if values.ndim == 1 else scale[:, None]))
@@ -103,17 +103,17 @@ def times(values: AnyArray, scale: Vector | None) -> AnyArray:
 def leave_one_out(
     fitted: Vector, y: AnyArray, lengths: Vector | float, weight: float, *, estimated: bool
 ) -> Vector:
-    """Return the scores of the rows, each from a direction to which it did not contribute.
+    """Return the score of each row along the direction that the other rows give.
 
-    With whitening from the rows themselves, r-hat = mean(y W) is least squares, and row i has the
-    leverage h_i = (1 + |W_i|^2) / n: s_i = (fitted_i - h_i y_i) / (1 - h_i). With known mean and
-    covariance r-hat is a plain mean, and s_i = (n fitted_i - |W_i|^2 y_i) / (n - 1). A row of
-    weight 2 stands for two rows, of which one is left out.
+    If mean and covariance come from the same rows, r-hat = mean(y W) is least squares and row i has
+    the leverage h_i = (1 + |W_i|^2) / n, so s_i = (fitted_i - h_i y_i) / (1 - h_i). If they are
+    known, r-hat is a plain mean and s_i = (n fitted_i - |W_i|^2 y_i) / (n - 1). A row of weight 2
+    stands for two rows, one of which is left out.
 
     Parameters
     ----------
     fitted : ndarray of shape (n,)
-        mean(y) + <r, W_i> where the whitening was estimated, else <r, W_i>.
+        mean(y) + <r, W_i> if mean and covariance were estimated, otherwise <r, W_i>.
     y : ndarray of shape (n,)
         Labels.
     lengths : ndarray of shape (n,) or float
@@ -131,7 +131,7 @@ def leave_one_out(
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """The scores of rows along r-hat, where rows are few each without its own part in r-hat.
+    """Scores of the rows along r-hat, leave-one-out if there are few rows.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class LeastSquares:
     estimated : bool
         Whether mean and covariance come from these rows.
     left_out : bool
-        Whether a row has no part in its own score.
+        Whether scores are leave-one-out.
     """
 
     frame: Frame
@@ -157,7 +157,7 @@ class LeastSquares:
     left_out: bool
 
     def __call__(self, block: Rows) -> tuple[Vector, Vector | float]:
-        """Return the scores of the rows of a block, and |W_i|^2 (0 where none is left out)."""
+        """Return the scores of the rows of a block, and |W_i|^2 (0 if none is left out)."""
         frame = self.frame
         fitted = times(self._project(block.X)[:, 0], frame.scale(block.X))
         if self.estimated:
@@ -175,7 +175,7 @@ class LeastSquares:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The mirror's direction, and what the labels are along it: m(s) = E[y | s], a polynomial.
+    """The mirror direction, and the polynomial m(s) = E[y | s] that predicts labels along it.
 
     Attributes
     ----------
@@ -184,9 +184,9 @@ class Scored:
     score : callable
         Block -> scores, and |W_i|^2.
     mean, deviation : float
-        Of the scores, by which they are standardised.
+        Mean and standard deviation of the scores, by which they are standardised.
     m : Polynomial
-        Fitted to some of the rows.
+        Fitted to a sample of the rows.
     """
 
     unit: Vector
@@ -203,7 +203,7 @@ class Scored:
         some: Rows,
         n_rows: int,
     ) -> Scored:
-        """Fit m to some of the rows, of which there are so many in all."""
+        """Fit m to some of the `n_rows` rows."""
         scores, weight = score(some)[0], some.weight
         mean = float(np.average(scores, weights=weight))
         deviation = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight))) or 1.0

@@ -1,9 +1,10 @@
-"""How large the leading eigenvalue is where labels know nothing: parallel analysis by sign flips.
+"""Null distribution of the leading eigenvalue: parallel analysis by random sign flips.
 
-Random signs on the residuals, or on the labels of a group, take away what they know of the features
-and leave the features as they are, with whatever tails they have. Where features are many, some of
-the rows, projected onto a few random directions, with as many rows a feature as the data has, stand
-in for the whole. Heavy tails ask for many rows: the few longest make the largest eigenvalue.
+Random signs on the residuals, or on the labels of groups, make them independent of the features and
+leave the features as they are, heavy tails included. If there are many features, a smaller problem
+with the same number of rows per feature takes the place of the whole: some of the rows, projected
+onto a few random directions. Heavy tails need many rows, because the few longest rows make the
+largest eigenvalue.
 """
 
 from __future__ import annotations
@@ -21,18 +22,19 @@ from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import FIT_ROWS, GROUPS_TO_FIT
 from spectralmirror.subspace.stacked.scores import Frame, Scored, times
 from spectralmirror.subspace.stacked.slices import Slices, mirrors
+from spectralmirror.subspace.stacked.spectrum import stacked_gram
 
 __all__ = ["Draws", "flipped_pairs", "flipped_slices", "noise_edge"]
 
-#: Flips, for a count with a false-positive rate and for a warning at a rate of 5 %.
+#: Number of flips, at least, for a count with a given rate, and for a warning at a rate of 5 %.
 N_FLIPS = 199
 N_FLIPS_WARNING = 19
-#: Size of the small problem: directions, rows for each of them, and beyond these only so many
-#: products of features as are summed in the time that the rest takes.
+#: Size of the smaller problem: its directions, its rows per direction, and the number of products
+#: of features up to which it takes more rows than that, in no more time than the other steps take.
 N_DIRECTIONS = 48
 ROWS_PER_DIRECTION = 60
 MOST_PRODUCTS = 6_000_000
-#: Rows whose products are in memory at a time.
+#: Number of rows whose products are in memory at a time.
 BLOCK = 512
 
 
@@ -41,9 +43,10 @@ Draws = Callable[[int], Vector]
 
 
 def noise_edge(draws: Draws, rate: float | None) -> float:
-    """Return what the leading eigenvalue of noise exceeds with the given probability.
+    """Return the value that the leading eigenvalue of noise exceeds with probability `rate`.
 
-    Infinite where there is no noise to compare with, too few rows or labels without error.
+    A rate of None is 5 %, with few draws. The edge is infinite if there is no noise to compare
+    with, because of too few rows or labels that are predicted without error.
     """
     n_flips = N_FLIPS_WARNING if rate is None else max(N_FLIPS, int(np.ceil(1 / rate)) - 1)
     rank = 1 if rate is None else max(int(rate * (n_flips + 1)), 1)
@@ -52,7 +55,7 @@ def noise_edge(draws: Draws, rate: float | None) -> float:
 
 
 def _directions(d: int, unit: Vector | None, rng: np.random.RandomState) -> Matrix:
-    """Return a few random orthonormal directions, beside the unit vector if there is one."""
+    """Return random orthonormal directions, orthogonal to the unit vector if there is one."""
     columns = rng.standard_normal((d, max(min(d - (unit is not None), N_DIRECTIONS), 1)))
     if unit is not None:
         columns -= np.outer(unit, unit @ columns)
@@ -60,7 +63,7 @@ def _directions(d: int, unit: Vector | None, rng: np.random.RandomState) -> Matr
 
 
 def _n_rows(n: float, d: int, size: int) -> int:
-    """Return how many of n rows go with so many of d directions."""
+    """Return how many of n rows to take with `size` of d directions."""
     most = max(ROWS_PER_DIRECTION * size, 2 * MOST_PRODUCTS // (size * (size + 3)))
     return int(np.ceil(min(n * size / max(d, 1), most)))
 
@@ -73,7 +76,7 @@ def flipped_slices(
     slices: Slices,
     rng: np.random.RandomState,
 ) -> Draws:
-    """Return a function that draws the leading eigenvalue of the mirrors under random signs."""
+    """Return a function that draws the leading eigenvalue of the stacked mirrors under noise."""
     d = len(scored.unit)
     basis = _directions(d, scored.unit, rng)
     size = len(basis)
@@ -95,19 +98,19 @@ def flipped_slices(
         return np.array([leading(*one) for one in zip(M, v, strict=True)])
 
     def leading(triangles: Matrix, v: Matrix) -> float:
-        whole, beside = np.empty((len(T), size, size)), slices.beside_turn(v)
-        whole[:, i, j] = whole[:, j, i] = triangles
-        gram = (whole @ whole).sum(axis=0) / 2 + beside @ beside.T
-        return float(np.linalg.eigvalsh(gram)[-1] / (len(T) * (size + 1) / 2 + T.shape[1] - 1))
+        M = np.empty((len(T), size, size))
+        M[:, i, j] = M[:, j, i] = triangles
+        gram = stacked_gram(list(M), slices.beside_turn(v), size + 1)
+        return float(np.linalg.eigvalsh(gram)[-1])
 
     return draws
 
 
 def _signed_sums(W: Matrix, e: Vector, n: int, rng: np.random.RandomState) -> tuple[Matrix, Matrix]:
-    """Return sums of z W, and of z W W' (its upper triangle), for n choices of z = +-e.
+    """Return the sums of z W, and of z W W' (upper triangle), for n random choices of z = +-e.
 
-    Unlike e, z has not quite mean 0 over the rows, which are those of a slice. That makes this
-    noise a little larger than the real one, and leaves room for the error of r-hat.
+    Unlike e, z does not have mean 0 over the rows of a slice. This makes the simulated noise
+    slightly larger than the real one, which leaves room for the error of r-hat.
     """
     size = W.shape[1]
     sums = np.zeros((size * (size + 3) // 2, n))
@@ -120,10 +123,7 @@ def _signed_sums(W: Matrix, e: Vector, n: int, rng: np.random.RandomState) -> tu
 
 
 def flipped_pairs(frame: Frame, grouped: GroupedRows, rng: np.random.RandomState) -> Draws:
-    """Return a function that draws the leading eigenvalue of the cross moment under random signs.
-
-    The rows come in groups.
-    """
+    """Return a function that draws the leading eigenvalue of the cross moment of groups."""
     d = grouped.rows.n_features
     basis = _directions(d, None, rng)
     size = len(basis)

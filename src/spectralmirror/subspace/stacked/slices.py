@@ -1,9 +1,9 @@
-"""Many mirrors for the price of one: the rows in slices of their score.
+"""Several mirrors at the cost of one: the rows in slices of their score.
 
-A mirror multiplies the residual e by a function T(s) of the score: T = sgn is the paper's. The
-rows are divided into slices of equal weight by s, and S_b = sum of e W W' and v_b = sum of e W are
-summed in each. Every row is in one slice, so this costs one pass, and any mirror that is constant
-on the slices is a combination of the S_b.
+A mirror multiplies the residual e by a function T(s) of the score; the paper's is T = sgn. The rows
+are divided by s into slices of equal weight, and S_b = sum of e W W' and v_b = sum of e W are
+computed in each. Every row is in one slice, so one pass is enough, and every mirror that is
+constant on the slices is a linear combination of the S_b.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from spectralmirror.subspace.stacked.scores import Frame, Scored, times
 
 __all__ = ["N_SLICES", "SliceSums", "SlicedMoments", "Slices", "mirrors", "slice_edges"]
 
+#: Number B of slices.
 N_SLICES = 6
 
 
@@ -50,9 +51,10 @@ class SliceSums:
 
 
 def slice_edges(s: Vector, weight: AnyArray | None) -> Vector:
-    """Return scores that divide the rows into slices of about equal weight.
+    """Return the scores that divide the rows into slices of about equal weight.
 
-    Each lies in the middle of a gap between two scores, so that rounding puts no row elsewhere.
+    Each lies midway between two neighbouring scores, so that rounding cannot move a row to another
+    slice.
     """
     levels = np.arange(1, N_SLICES) / N_SLICES
     quantiles = np.quantile(s, levels, weights=weight, method="inverted_cdf")
@@ -64,7 +66,7 @@ def slice_edges(s: Vector, weight: AnyArray | None) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """The division of the rows, and the size of the noise in each slice.
+    """The slices, and the size of the noise in each.
 
     Attributes
     ----------
@@ -77,7 +79,7 @@ class Slices:
     noise : ndarray of shape (B,)
         The standard deviation of an entry of S_b and of v_b, sqrt(sum of w e^2).
     turn : ndarray of shape (B,)
-        What a turn of r-hat by delta makes of v_b / noise_b, in units of delta, of length 1.
+        Direction, of length 1, in which turning r-hat changes the v_b / noise_b.
     """
 
     edges: Vector
@@ -88,11 +90,11 @@ class Slices:
 
     @classmethod
     def of(cls, edges: Vector, found: SliceSums) -> Slices:
-        """Finish the sums over all rows."""
+        """Compute means and noise from the sums over all rows."""
         count, total, s, e, squares, slopes = found.sums
-        total = np.where(count > 0, total, 1.0)  # a slice may be empty
+        total = np.where(count > 0, total, 1.0)  # for slices without rows
         means = e / total
-        # labels that are predicted without error leave rounding, which must not be blown up
+        # Labels that are predicted without error leave only rounding, which must not be scaled up.
         noise = np.sqrt(np.maximum(squares - total * means**2, 1e-12 * total))
         turn = slopes / noise
         length = float(np.linalg.norm(turn))
@@ -103,10 +105,10 @@ class Slices:
         return np.searchsorted(self.edges, s)
 
     def beside_turn(self, vectors: Matrix) -> Matrix:
-        """Take out of v_b / noise_b, one a column, what a turn of r-hat would explain.
+        """Remove from v_b / noise_b, one per column, what a turn of r-hat would explain.
 
-        r-hat itself is not exact. Its error is no second direction, but leaves E[m'(s)] delta in
-        the slices, and would be counted as one.
+        An error delta of r-hat leaves E[m'(s)] delta in the slices, which would otherwise be
+        counted as a second direction.
         """
         return vectors - np.outer(vectors @ self.turn, self.turn)
 
@@ -118,7 +120,7 @@ class SlicedMoments:
     Attributes
     ----------
     totals : ndarray of shape (B, 2)
-        sum of z and sum of v, the weights of products and of rows.
+        sum of z and sum of v, the coefficients of products and of rows.
     first : ndarray of shape (B, 2, d)
         sum of z (x - o) and of v (x - o).
     second : ndarray of shape (B, d, d)
@@ -148,7 +150,7 @@ class SlicedMoments:
     ) -> SlicedMoments:
         """Sum one block, given the slice and the residual of every row.
 
-        A row of scale c enters products as c^2 e and sums as c e.
+        A row of scale c enters products with z = c^2 e, and sums with v = c e.
         """
         v = times(e, scale)
         z, v = rows.weighted(times(v, scale)), rows.weighted(v)
@@ -168,7 +170,7 @@ class SlicedMoments:
         )
 
     def about(self, step: Vector) -> tuple[AnyArray, AnyArray]:
-        """Return S_b and v_b about a mean that lies a step from the origin."""
+        """Return S_b and v_b about the mean, origin + step."""
         matrices = self.second.copy()
         for M, first, total in zip(matrices, self.first[:, 0], self.totals[:, 0], strict=True):
             mixed = np.outer(first, step)
@@ -179,9 +181,9 @@ class SlicedMoments:
 def mirrors(slices: Slices) -> Matrix:
     """Return the mirrors T(s) = s, sgn(s) and 1 on the slices, each of length 1, shape (3, B).
 
-    Each has blind spots, but not the same ones: the sign mirror fails where the positive and the
-    negative side of a profile weigh the same, the constant one (principal Hessian directions)
-    for features of mean 0.
+    Each has blind spots, but not the same ones: the sign mirror fails if the positive and the
+    negative side of a profile cancel, and the constant one (principal Hessian directions) for
+    features of mean 0.
     """
     shapes = np.vstack([slices.scores, np.sign(slices.scores), np.ones(N_SLICES)])
     lengths = np.linalg.norm(shapes, axis=1, keepdims=True)
