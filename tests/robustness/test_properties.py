@@ -253,7 +253,8 @@ def test_repeated_rows_are_weights(table):
     copies = np.concatenate([np.arange(w) for w in times]).astype(int)
     rows = np.repeat(np.arange(len(X)), times)
     repeated = mixture_of(X[rows], y[rows], groups[rows] * 4 + copies)
-    weighted = LinearClassifierMixture(2, l2=0.0, random_state=0).fit(X, y, groups, times)
+    plain = LinearClassifierMixture(2, l2=0.0, random_state=0)
+    weighted = plain.fit(X, y, groups=groups, sample_weight=times)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(weighted.log_likelihood_, repeated.log_likelihood_, rtol=1e-9)
     np.testing.assert_allclose(
