@@ -8,6 +8,7 @@ import numpy as np
 
 from spectralmirror.mixture.summary import WEIGHT, letters, quantile, table
 from spectralmirror.report.inputs import Given
+from spectralmirror.responses import get_response
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["classifiers", "contrast_weights", "contrasts"]
@@ -82,14 +83,14 @@ def _contrasts_of(given: Given, c: int, binary: list[bool]) -> list[dict[str, An
 def _per_sd(given: Given) -> Matrix:
     """Return profiles per standard deviation of the features; of hard labels, of unit length."""
     profiles = np.asarray(given.mixture.coef_ * given.scale)
-    if given.mixture.response == "hard":
+    if not get_response(given.mixture.response).norm_identified:
         profiles = profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
     return profiles
 
 
 def _effect(given: Given, j: int, binary: bool, per_sd: float, error: float) -> dict[str, Any]:
     """Return an entry and its interval for a step of the feature: an SD, or from 0 to 1."""
-    level = binary and given.mixture.response != "hard"
+    level = binary and get_response(given.mixture.response).norm_identified
     step = 1.0 if level else given.scale[j]
     value, per_step = per_sd * step / given.scale[j], error * step / given.scale[j]
     half = quantile(given.mixture, LEVEL) * per_step

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from spectralmirror.report.inputs import Given
 from spectralmirror.report.metrics import calibration, comparison
+from spectralmirror.responses import get_response
 from spectralmirror.rows.types import Vector
 
 __all__ = ["FOLDS", "MOST_ROWS", "folds", "held_out", "sample"]
@@ -23,7 +24,6 @@ FOLDS = 5
 #: Refits use at most so many rows, in whole groups: they take seconds then, and a difference of
 #: log-loss that matters shows.
 MOST_ROWS = 20_000
-SINGLE = "logistic regression"
 #: Stands in for no penalty at all, which separable labels would need.
 LEAST_PENALTY = 1e-8
 
@@ -80,7 +80,7 @@ def held_out(given: Given) -> dict[str, Any]:
             for number, why in failures.items()
         ],
         "n_folds": FOLDS,
-        "single": "probit regression" if given.mixture.response == "probit" else SINGLE,
+        "single": f"{get_response(given.mixture.response).fitted.name} regression",
         "n_rows": int(known.sum()),
         "n_groups": None if given.groups is None else n_clusters,
         "fresh": fresh,
@@ -170,7 +170,8 @@ def _halves(
 
 def _single(mixture: Any) -> Any:
     """Return a regression with the penalty of the mixture: l2/2 |u|^2, per SD."""
-    if mixture.response == "probit":  # or the gain would be that of another response, too
+    # the same response, or the gain would be that of another response, too
+    if not get_response(mixture.response).fitted.canonical:
         return clone(mixture).set_params(n_components=1, init="spectral", subspace=None)
     intercept = bool(mixture.fit_intercept)
     return make_pipeline(

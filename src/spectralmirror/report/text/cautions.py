@@ -8,6 +8,7 @@ from typing import Any
 from spectralmirror.report.text.facts import LONGEST_LISTED
 from spectralmirror.report.text.finding import supported
 from spectralmirror.report.text.words import count, listing, number, percent, quoted, shortened
+from spectralmirror.responses import get_response
 
 __all__ = ["cautions"]
 
@@ -92,7 +93,7 @@ def _of_fit(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
             "Raise max_iter, or l2.",
         )
     separated = model["log_likelihood"] > -SEPARATED * rows["fitted"]
-    if separated or (not model["has_errors"] and model["response"] != "hard"):
+    if separated or (not model["has_errors"] and get_response(model["response"]).norm_identified):
         yield (
             "no_errors",
             "No standard errors",

@@ -5,23 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from spectralmirror.report.text.words import between, number, percent, quoted
+from spectralmirror.responses import get_response
 
 __all__ = ["estimates", "how_to_read", "others_say", "profiles_caption", "says", "weight"]
 
 
 def how_to_read(data: dict[str, Any]) -> str:
     """Return what effects are, in this response."""
-    response, positive = data["model"]["response"], quoted(data["labels"]["positive"])
-    if response == "hard":
+    response = get_response(data["model"]["response"])
+    positive = quoted(data["labels"]["positive"])
+    if not response.norm_identified:
         return (
             "Each classifier decides by the side of a plane on which a row lies. Only the "
             "direction of its profile means something: entries are per standard deviation of the "
             "feature, and their squares sum to 1. There are no intervals for hard labels."
         )
-    if response == "probit":
+    if not response.canonical:
+        above, below = (percent(float(response.f(t))) for t in (1.0, -1.0))
         text = (
             f"Each classifier adds up a score of the features: at a score of 0 both labels are "
-            f"equally likely, at 1 {positive} has a probability of 84\u00a0%, at −1 of 16\u00a0%."
+            f"equally likely, at 1 {positive} has a probability of {above}, at −1 of {below}."
         )
     else:
         text = (

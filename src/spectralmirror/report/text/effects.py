@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from spectralmirror.report.text.words import between, factor, number, quoted, signed
+from spectralmirror.responses import get_response
 
 __all__ = ["contrast", "effect"]
 
 
 def effect(entry: dict[str, Any], data: dict[str, Any]) -> str:
     """Return what a feature does to the labels of a classifier."""
-    response, positive = data["model"]["response"], quoted(data["labels"]["positive"])
+    response = get_response(data["model"]["response"])
+    positive = quoted(data["labels"]["positive"])
     value, interval, step = entry["value"], entry["interval"], _step(entry)
     towards = positive if value >= 0 else quoted(data["labels"]["negative"])
-    if response == "hard":
+    if not response.norm_identified:
         return f"pulls towards {towards} with {number(abs(value), 2)} {step}"
     unclear = interval is not None and interval[0] <= 0 <= interval[1]
-    if response == "probit":
+    if not response.canonical:
         if unclear:
             return f"has no clear effect: {signed(value)}{between(interval, signed)} {step}"
         ends = None if interval is None else [abs(end) for end in interval]
@@ -37,7 +39,7 @@ def contrast(entry: dict[str, Any], data: dict[str, Any]) -> str:
     """Return how a classifier differs from the mean of the others in a feature."""
     others = "the other" if data["model"]["k"] == 2 else "the others on average"
     step, value, interval = _step(entry), entry["value"], entry["interval"]
-    if data["model"]["response"] != "logistic":
+    if not get_response(data["model"]["response"]).canonical:
         own, theirs = signed(entry["own"]), signed(entry["others"])
         return (
             f"{own} here and {theirs} with {others}, {step}; a difference of "

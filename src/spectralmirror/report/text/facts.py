@@ -13,16 +13,12 @@ from spectralmirror.report.text.words import (
     quoted,
     shortened,
 )
+from spectralmirror.responses import get_response
 
 __all__ = ["facts"]
 
 #: Names are shortened to so many characters where several are listed.
 LONGEST_LISTED = 40
-RESPONSES = {
-    "logistic": "logistic: the log-odds of a label are linear in the features",
-    "probit": "probit: the label is the sign of a linear score with Gaussian noise",
-    "hard": "hard: each classifier labels by the side of a plane, without noise",
-}
 
 
 def facts(data: dict[str, Any]) -> list[tuple[str, str]]:
@@ -70,9 +66,10 @@ def _model(data: dict[str, Any]) -> list[tuple[str, str]]:
         how = f"though {model['asked']} were asked for"
     criteria = f"log-likelihood {fixed(model['log_likelihood'], 1)}, BIC {fixed(model['bic'], 1)}"
     intercepts = "" if model["intercepts"] else ", without intercepts"
+    response = f"{model['response']}: {get_response(model['response']).description}"
     return [
         ("Classifiers", f"{model['k']}, {how}"),
-        ("Response", RESPONSES[model["response"]] + intercepts),
+        ("Response", response + intercepts),
         ("Penalty", f"l2 = {number(model['l2'])} on squared effects per standard deviation"),
         ("Fit", f"{criteria}, {count(model['n_parameters'], 'parameter')}"),
         ("Outcome", model["status"]),
