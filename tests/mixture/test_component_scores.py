@@ -12,7 +12,7 @@ INTERCEPTS = np.array([0.3, -1.0])
 
 @pytest.mark.parametrize("origin", [None, np.array([5.0, -7.0])])
 def test_scores_are_the_formula(origin):
-    X = np.random.default_rng(0).standard_normal((50, 2)) + [5, -7]
+    X = np.random.default_rng(0).standard_normal((50, 2)) + np.array([5, -7])
     expected = X @ PROFILES.T + INTERCEPTS
     for features in (X, sparse.csr_array(X)):
         found = component_scores(features, PROFILES, INTERCEPTS, origin)
