@@ -300,7 +300,7 @@ class TestRowsAndGroups:
             fitted(X, y, groups=groups)
 
     def test_more_components_than_rows(self):
-        X, y, _ = drawn()
+        X, _, _ = drawn()
         with pytest.raises(ValueError, match="n_components=7 exceeds the number of rows, 6"):
             fitted(X[:6], [-1, 1] * 3, k=7)
 

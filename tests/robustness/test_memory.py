@@ -42,7 +42,9 @@ def predicted(data, folder):
 
 WORK = {
     "mirror": lambda data, folder: SpectralMirror(2, random_state=0).fit(*data[:2]),
-    "mixture": lambda data, folder: LinearClassifierMixture(2, random_state=0, n_init=4).fit(*data),
+    "mixture": lambda data, folder: LinearClassifierMixture(2, random_state=0, n_init=4).fit(
+        *data[:2], groups=data[2]
+    ),
     "scan": lambda data, folder: SpectralMirror(2).fit(scan(folder / "rows.parquet", label="y")),
     "stored": stored,
     "predicted": predicted,
