@@ -31,8 +31,9 @@ def test_an_origin_saves_the_digits_of_single_precision():
 
 
 def test_huge_rows_have_scores_of_the_right_sign():
-    """Partial sums overflow to the wrong side, in whichever order they are added."""
+    """Partial sums overflow to the wrong side for some order of the features."""
     X = np.array([[1e308, 1e308, 1e308], [-1e308, -1e308, -1e308], [1.0, 1.0, 1.0]])
-    found = component_scores(X, np.array([[1e3, -3e3, 1e3]]), np.zeros(1), None)
-    np.testing.assert_array_equal(found[:2, 0], [-FURTHEST, FURTHEST])
-    np.testing.assert_allclose(found[2, 0], -1e3)
+    for profile in ([1e3, -3e3, 1e3], [-3e3, 1e3, 1e3], [1e3, 1e3, -3e3]):
+        found = component_scores(X, np.array([profile]), np.zeros(1), None)
+        np.testing.assert_array_equal(found[:2, 0], [-FURTHEST, FURTHEST])
+        np.testing.assert_allclose(found[2, 0], -1e3)
