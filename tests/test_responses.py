@@ -6,11 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
 
+from spectralmirror import LinearClassifierMixture
+from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.metrics import profile_error
+from spectralmirror.plotting.mixture import profiles_data
 from spectralmirror.responses import HARD, RESPONSES, Response, get_response
 
 every_response = pytest.mark.parametrize("response", RESPONSES.values(), ids=RESPONSES)
-smooth = pytest.mark.parametrize("response", [r for r in RESPONSES.values() if r is not HARD])
+smooth = pytest.mark.parametrize(
+    "response",
+    [r for r in RESPONSES.values() if r.surrogate is None],
+    ids=[name for name, r in RESPONSES.items() if r.surrogate is None],
+)
 numbers = st.floats(-1e4, 1e4)
 
 
@@ -75,6 +84,48 @@ def test_derivative_by_finite_differences(response, t):
     assert response.derivative(t) == pytest.approx(difference, abs=1e-9)
 
 
+@smooth
+@given(t=st.floats(-200, 30))
+def test_slope_and_curvature_by_finite_differences(response, t):
+    h = 1e-5
+    slope, curvature = response.slope(t), response.curvature(t, response.slope(t))
+    difference = (response.log_f(t + h) - response.log_f(t - h)) / (2 * h)
+    assert slope == pytest.approx(difference, rel=1e-6, abs=1e-6)
+    difference = (response.slope(t + h) - response.slope(t - h)) / (2 * h)
+    assert curvature == pytest.approx(difference, rel=1e-5, abs=1e-6)
+
+
+@every_response
+def test_slope_and_curvature_far_out(response):
+    t = np.array([-1e12, -2e4, -1e4, -500.0, 500.0, 1e4, 1e12])
+    slope = response.slope(t)
+    curvature = response.curvature(t, slope)
+    assert np.isfinite(slope).all()
+    assert (slope >= 0).all()
+    assert (slope[t > 0] < 1e-200).all()
+    assert np.isfinite(curvature).all()
+    assert (curvature <= 0).all()
+
+
+def test_probit_curvature_tends_to_minus_one():
+    t, probit = -np.array([1e2, 1e4, 1e6]), RESPONSES["probit"]
+    np.testing.assert_allclose(probit.curvature(t, probit.slope(t)), -1, rtol=1e-3)
+
+
+@every_response
+def test_only_the_logistic_response_is_canonical(response):
+    t = np.linspace(-9, 9, 50)
+    same = np.allclose(response.slope(t), 1 - response.f(t), atol=1e-12)
+    assert response.canonical == same == np.allclose(response.f(t), expit(t))
+
+
+@every_response
+def test_what_is_fitted_is_smooth(response):
+    assert response.fitted.norm_identified
+    assert (response.fitted is response) == response.norm_identified
+    assert np.isfinite(response.fitted.log_f(-1e4))
+
+
 @every_response
 def test_derivative_in_the_tails(response):
     slope = response.derivative(np.array([-1e4, -500.0, 500.0, 1e4]))
@@ -102,14 +153,70 @@ def test_hard_labels_are_signs():
     assert HARD.log_f(t).tolist() == [-np.inf, np.log(0.5), 0]
 
 
-def test_a_new_response_is_a_few_lines():
-    cauchy = Response(
-        "cauchy",
-        lambda t: 0.5 + np.arctan(t) / np.pi,
-        lambda t: np.log(0.5 + np.arctan(t) / np.pi),
-        lambda t: 1 / (np.pi * (1 + np.square(t))),
-    )
-    assert get_response(cauchy) is cauchy
+def _cauchit_f(t):
+    """1/2 + arctan(t) / pi, as arctan2 for the tails; light enough to add in a few lines."""
+    t = np.asarray(t, dtype=float)
+    return np.where(t < 0, np.arctan2(1, -t), np.pi - np.arctan2(1, np.maximum(t, 0))) / np.pi
+
+
+def _cauchit_slope(t):
+    t = np.asarray(t, dtype=float)
+    return 1 / (np.pi * (1 + t * t) * _cauchit_f(t))
+
+
+CAUCHIT = Response(
+    "cauchit",
+    _cauchit_f,
+    lambda t: np.log(_cauchit_f(t)),
+    _cauchit_slope,
+    lambda t, slope: -slope * (slope + 2 * np.asarray(t) / (1 + np.square(t))),
+    effect_name="Cauchits",
+    description="the label is the sign of a linear score with Cauchy noise",
+)
+
+
+class TestNewResponse:
+    """One registration is all it takes."""
+
+    @pytest.fixture(autouse=True)
+    def registered(self, monkeypatch):
+        monkeypatch.setitem(RESPONSES, "cauchit", CAUCHIT)
+
+    def test_derivatives(self):
+        t, h = np.linspace(-20, 20, 81), 1e-5
+        slope = (CAUCHIT.log_f(t + h) - CAUCHIT.log_f(t - h)) / (2 * h)
+        np.testing.assert_allclose(CAUCHIT.slope(t), slope, rtol=1e-6)
+        curvature = (CAUCHIT.slope(t + h) - CAUCHIT.slope(t - h)) / (2 * h)
+        np.testing.assert_allclose(CAUCHIT.curvature(t, CAUCHIT.slope(t)), curvature, atol=1e-6)
+
+    @pytest.mark.parametrize("solver", ["lbfgs", "em"])
+    def test_it_is_simulated_fitted_predicted_and_printed(self, solver):
+        X, y, truth = make_linear_classifier_mixture(
+            6000, 4, weights=[0.6, 0.4], response="cauchit", group_size=5, random_state=0
+        )
+        assert truth.response is CAUCHIT
+        mixture = LinearClassifierMixture(2, response="cauchit", solver=solver, random_state=0)
+        mixture.fit(X, y, groups=truth.groups)
+        # margin: four times the error of the logistic fit of such data
+        assert profile_error(truth.profiles, mixture.coef_) < 0.4
+        assert np.isfinite(mixture.coef_standard_error_).all()
+        f = _cauchit_f(X @ mixture.coef_.T + mixture.intercept_)
+        np.testing.assert_allclose(mixture.predict_proba(X)[:, 1], f @ mixture.weights_)
+        assert mixture.component_proba(X, y, groups=truth.groups).shape == (6000, 2)
+        assert "cauchit response" in mixture.summary()
+        assert not profiles_data(mixture, 4, 0.95)["unit_length"]
+        logistic = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=truth.groups)
+        assert mixture.log_likelihood_ > logistic.log_likelihood_ + 10
+
+    def test_it_pickles_by_name(self):
+        assert pickle.loads(pickle.dumps(CAUCHIT)) is CAUCHIT
+
+
+def test_a_response_that_is_not_registered():
+    X, y, _ = make_linear_classifier_mixture(100, 3, response=CAUCHIT, random_state=0)
+    assert get_response(CAUCHIT) is CAUCHIT
+    with pytest.raises(ValueError, match=r"'response' parameter .* must be a str among"):
+        LinearClassifierMixture(response="cauchit").fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["logit", None, ["hard"]])

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.report.renderer import templates
+from spectralmirror.report.renderer import context, templates
 
 COLUMNS = ["price", "age", "weight", "colour=red"]
 ABOUT = {
@@ -108,7 +108,7 @@ class Page(HTMLParser):
 
 def sentence(data, template, macro, *arguments):
     """Return what a macro of a template in `report/text` says about these data."""
-    module = templates().get_template(f"text/{template}.jinja").make_module({**data, "data": data})
+    module = templates().get_template(f"text/{template}.jinja").make_module(context(data))
     return Page(str(getattr(module, macro)(*arguments))).text
 
 

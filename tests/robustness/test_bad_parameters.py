@@ -100,7 +100,7 @@ MIXTURE = {
     "init of one dimension": ({"init": [1.0, 2, 3]}, r"init must be a table.*use \[init\]"),
     "init of another shape": (
         {"init": np.ones((3, D))},
-        r"init must hold 2 profiles of 4 numbers, one a feature, got an array of shape \(3, 4\)",
+        r"init must hold 2 profiles of 4 numbers, one per feature, got an array of shape \(3, 4\)",
     ),
     "init with NaN": ({"init": np.full((2, D), np.nan)}, "init contains NaN"),
     "init for auto": (

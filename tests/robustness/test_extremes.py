@@ -17,11 +17,11 @@ from spectralmirror import (
 )
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture.coordinates import Coordinates
-from spectralmirror.mixture.inference import information
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
-from spectralmirror.mixture.links import LINKS
+from spectralmirror.mixture.newton import information
 from spectralmirror.mixture.preprocessing import whiten
+from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.memory import Rows
 from tests.helpers.rows import in_groups
 
@@ -130,7 +130,7 @@ def test_labels_almost_all_of_one_class_have_a_weak_signal(rare):
 @pytest.mark.parametrize("response", ["logistic", "probit"])
 def test_curvature_far_out(response):
     """Between -1 and 0 everywhere, and the derivative of the slope."""
-    link = LINKS[response]
+    link = RESPONSES[response]
     t = np.array([-1e150, -1e12, -3e8, -1e8, -2e4, -9999.0, -100.0, -1.0, 0.0, 30.0, 1e150])
     curvature = link.curvature(t, link.slope(t))
     assert (curvature <= 0).all()
@@ -166,7 +166,7 @@ def test_a_climb_from_where_nothing_curves(link, known):
     rows, one_class = Rows(X, few), Rows(X, np.ones(len(X)))
     coordinates = Coordinates.whitened(whiten(rows).whitening, None, intercept=True)
     sample, whole = (
-        Likelihood(in_groups(part), LINKS[link], coordinates, 0.0) for part in (one_class, rows)
+        Likelihood(in_groups(part), RESPONSES[link], coordinates, 0.0) for part in (one_class, rows)
     )
     inverse = information(sample, start, 0).inverse if known else None
     found = climb(whole, start, tol=1e-3, max_iter=100, inverse=inverse)

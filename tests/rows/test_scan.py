@@ -257,11 +257,11 @@ def small_samples(monkeypatch):
         monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.FIT_ROWS", 1000)
     for module in ("sign_flips", "gauss_newton"):
         monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.GROUPS_TO_FIT", 100)
-    monkeypatch.setattr("spectralmirror.mixture.fitting.LEAST_ROWS", 1000)
-    monkeypatch.setattr("spectralmirror.mixture.fitting.ROWS_A_PARAMETER", 50)
-    monkeypatch.setattr("spectralmirror.mixture.fitting.SAMPLE_BYTES", 200_000)
-    monkeypatch.setattr("spectralmirror.mixture.inference.MOST_ROWS", 2000)
-    monkeypatch.setattr("spectralmirror.mixture.inference.GROUPS_A_COMPONENT", 100)
+    monkeypatch.setattr("spectralmirror.mixture.samples.LEAST_ROWS", 1000)
+    monkeypatch.setattr("spectralmirror.mixture.samples.ROWS_A_PARAMETER", 50)
+    monkeypatch.setattr("spectralmirror.mixture.samples.SAMPLE_BYTES", 200_000)
+    monkeypatch.setattr("spectralmirror.mixture.newton.MOST_ROWS", 2000)
+    monkeypatch.setattr("spectralmirror.mixture.newton.GROUPS_A_COMPONENT", 100)
 
 
 @pytest.mark.usefixtures("small_samples")

@@ -38,7 +38,8 @@ KINDS = ["plain", "grouped", "auto", "hard", "probit", "given"]
 
 def mixtures():
     yield LinearClassifierMixture(2, random_state=0).fit(X, Y)
-    yield LinearClassifierMixture(2, random_state=0).fit(X.astype(np.float32), Y, TRUTH.groups)
+    single = X.astype(np.float32)
+    yield LinearClassifierMixture(2, random_state=0).fit(single, Y, groups=TRUTH.groups)
     yield LinearClassifierMixture("auto", random_state=np.random.RandomState(3)).fit(X, Y)
     yield LinearClassifierMixture(2, response="hard").fit(X, np.where(Y > 0, "ja", "nein"))
     named = pl.DataFrame(X, schema=list("abcde"))

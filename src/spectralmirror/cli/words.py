@@ -9,6 +9,7 @@ import numpy as np
 
 from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
 from spectralmirror.report.cautions import CLOSE, ROWS_A_PARAMETER
+from spectralmirror.responses import get_response
 
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
@@ -22,8 +23,6 @@ OPTIONS = {
     "max_iter": "--max-iter",
     "l2": "--l2",
 }
-#: What profiles are, for each response.
-SCALES = {"logistic": "Log-odds", "probit": "Probits", "hard": "Direction"}
 
 
 def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
@@ -60,7 +59,8 @@ def told_model(model: FittedTable, most: int = 5) -> Iterator[str]:
         yield ""
         unit = "rows" if model.group is None else "groups"
         yield f"Classifier {name} makes the labels of {own[0].estimate:.0%} of the {unit}."
-        yield f"  {SCALES[mixture.response]} of {what}, per unit of a feature{interval}{more}:"
+        effects = get_response(mixture.response).effect_name
+        yield f"  {effects} of {what}, per unit of a feature{interval}{more}:"
         width = max(len(line.term) for line in features[:most])
         for line in features[:most]:
             yield f"    {line.term:<{width}}  {_effect(line, model)}"

@@ -87,7 +87,7 @@ def near(truth: MixtureTruth, seed: int) -> Matrix:
     unit = truth.profiles / length
     noise = np.random.default_rng(seed).standard_normal(unit.shape)
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-    return np.asarray((SHARP if truth.response.name == "hard" else length) * (unit + OFF * noise))
+    return np.asarray((length if truth.response.norm_identified else SHARP) * (unit + OFF * noise))
 
 
 def errors(

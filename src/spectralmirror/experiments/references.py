@@ -28,7 +28,7 @@ SHARP = 10.0
 def maximum_likelihood(X: Matrix, y: Any, truth: MixtureTruth) -> LinearClassifierMixture:
     """Maximise the likelihood, starting from the truth; hard labels are fitted as logistic ones."""
     profiles = truth.profiles
-    if truth.response.name == "hard":
+    if not truth.response.norm_identified:
         profiles = SHARP * profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
     mixture = LinearClassifierMixture(
         len(profiles), fit_intercept=False, subspace=None, init=profiles, max_iter=3000

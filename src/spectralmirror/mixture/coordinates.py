@@ -1,9 +1,9 @@
-"""Working coordinates z = M [x - o, 1], in which every direction is alike.
+"""Working coordinates z = M [x - o, 1], in which the features are uncorrelated.
 
-With Sigma = D L L' D, z holds W = L^-1 D^-1 (x - mu), and 1 for the intercept. Without intercepts
-it is L^-1 D^-1 x, with D L L' D = Sigma + mu mu', the second moment. A profile u, in the units of
-x, is v = L' D u here, and its length in units of the standard deviations (which are divided by n)
-is |D u|^2 = v' P v, P = (L' L)^-1.
+With Sigma = D L L' D, z holds L^-1 D^-1 (x - mu), and 1 for the intercept. Without intercepts it is
+L^-1 D^-1 x, where D L L' D = Sigma + mu mu' is the second moment. A profile u in the units of x is
+v = L' D u here, and its squared norm per standard deviation (with divisor n) is |D u|^2 = v' P v,
+P = (L' L)^-1.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ __all__ = ["Coordinates"]
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """How rows are seen while the likelihood is maximised.
+    """The coordinates in which the likelihood is maximised.
 
     Attributes
     ----------
     matrix : ndarray of shape (p, d + 1)
         M.
     origin : ndarray of shape (d,) or None
-        o; None is 0.
+        o; None means 0.
     precision : ndarray of shape (p, p)
-        P, which is 0 for the intercept.
+        P, with zeros for the intercept.
     back : ndarray of shape (p, d)
-        L' D, by which profiles in the units of x become v, without the intercept.
+        L' D, which turns profiles in the units of x into v, without the intercept.
     intercept : bool
-        Whether the last coordinate is the intercept's.
+        Whether the last coordinate belongs to the intercept.
     projected : bool
-        Whether rows are given as z already, without the 1 of the intercept.
+        Whether the rows hold z already, without the 1 for the intercept.
     """
 
     matrix: Matrix
@@ -50,7 +50,7 @@ class Coordinates:
 
     @cached_property
     def of_rows(self) -> Matrix:
-        """The matrix that takes [x - o, 1] to z, for x as the rows are given."""
+        """The matrix that takes [x - o, 1] to z, for x as stored in the rows."""
         if not self.projected:
             return self.matrix
         p = len(self.matrix)
@@ -58,14 +58,14 @@ class Coordinates:
 
     @property
     def shift(self) -> AnyArray | None:
-        """The o of the rows as they are given."""
+        """The origin o of x as stored in the rows."""
         return None if self.projected else self.origin
 
     @classmethod
     def whitened(
         cls, whitening: Whitening, origin: AnyArray | None, *, intercept: bool
     ) -> Coordinates:
-        """Coordinates of the whole space."""
+        """Return coordinates of the whole space."""
         d = len(whitening.mean)
         factor = inverse = np.eye(d)
         if whitening.cholesky is not None or not intercept:
@@ -81,7 +81,7 @@ class Coordinates:
         return cls(matrix, origin, precision, factor.T * whitening.scale, intercept)
 
     def inside(self, basis: Matrix) -> Coordinates:
-        """Coordinates within the span of vectors that were given in the units of x."""
+        """Return coordinates within the span of vectors in the units of x."""
         v = basis @ self.back.T
         directions = orthonormal_rows(v / np.linalg.norm(v, axis=1, keepdims=True))
         back = directions @ self.back
@@ -92,8 +92,8 @@ class Coordinates:
         return replace(self, matrix=directions @ self.matrix, precision=precision, back=back)
 
     def lift(self, profiles: Matrix, whole: Coordinates) -> Matrix:
-        """Profiles of a subspace, seen in the coordinates of the whole space."""
-        return whole.seen(*self.in_units(profiles))
+        """Return profiles from these coordinates in those of the whole space."""
+        return whole.from_units(*self.in_units(profiles))
 
     def in_units(self, profiles: Matrix) -> tuple[Matrix, Vector]:
         """Return profiles and intercepts in the units of x: t = <u, x> + b."""
@@ -105,8 +105,8 @@ class Coordinates:
             intercept -= coef @ self.origin.astype(np.float64)
         return coef, intercept
 
-    def seen(self, coef: Matrix, intercept: Vector) -> Matrix:
-        """Return v for profiles and intercepts in the units of x, projected if need be."""
+    def from_units(self, coef: Matrix, intercept: Vector) -> Matrix:
+        """Return v for profiles and intercepts in the units of x; a subspace projects them."""
         v = coef @ self.back.T
         if not self.intercept:
             return v

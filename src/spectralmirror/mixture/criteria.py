@@ -1,4 +1,4 @@
-"""What a fit is worth: information criteria, and how well components can be told apart."""
+"""How good a fit is: information criteria, and how clearly components can be distinguished."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from spectralmirror.mixture.likelihood import Posterior
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.types import Vector
 
-__all__ = ["Criteria", "Report"]
+__all__ = ["Criteria", "FitQuality"]
 
 
 @dataclass(frozen=True)
 class Criteria:
-    """Log-likelihood L and entropy of the assignments, for m parameters and n rows.
+    """Information criteria for m parameters and n rows; lower is better.
 
-    AIC = -2 L + 2 m, BIC = -2 L + m log n, and ICL = BIC + 2 entropy.
+    AIC = -2 L + 2 m, BIC = -2 L + m log n and ICL = BIC + 2 H, where L is the log-likelihood and
+    H the entropy of the assignments to components.
     """
 
     log_likelihood: float
@@ -29,12 +30,12 @@ class Criteria:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion."""
+        """Akaike's information criterion."""
         return -2 * self.log_likelihood + 2 * self.n_parameters
 
     @property
     def bic(self) -> float:
-        """The Bayesian criterion."""
+        """The Bayesian information criterion."""
         return -2 * self.log_likelihood + self.n_parameters * float(np.log(self.n_rows))
 
     @property
@@ -44,15 +45,15 @@ class Criteria:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What a fit is worth.
+class FitQuality:
+    """The quality of a fit on the rows that were fitted.
 
     Attributes
     ----------
     criteria : Criteria
-        Of the rows that were fitted.
+        Information criteria.
     entropy : float
-        Mean entropy of the assignments of rows, over log k.
+        Mean entropy of the assignments of rows, divided by log k.
     accuracy : float
         Mean probability of the most likely component of a row.
     """
@@ -62,8 +63,8 @@ class Report:
     accuracy: float
 
     @classmethod
-    def of(cls, fit: Fit) -> Report:
-        """Judge a fit: one pass over the rows."""
+    def of(cls, fit: Fit) -> FitQuality:
+        """Compute the quality of a fit: one pass over the rows."""
         log_likelihood, of_groups, of_rows, largest, n = map(float, _sums(fit))
         k, size = len(fit.ascent.parameters), len(fit.ascent.parameters.packed()) - 1
         criteria = Criteria(log_likelihood, of_groups, size, n)
@@ -71,7 +72,7 @@ class Report:
 
 
 def _sums(fit: Fit) -> Vector:
-    """Sum over groups: log-likelihood and entropy; over rows: entropy, largest r, and 1."""
+    """Sum log-likelihood and entropy over groups, and entropy, largest r and 1 over rows."""
 
     def of(block: Block, posterior: Posterior) -> Vector:
         w, r = block.shares[0], posterior.responsibilities

@@ -1,4 +1,4 @@
-"""Second derivatives of the likelihood: for errors, for steps, and for where to split."""
+"""Second derivatives of the likelihood: for standard errors, Newton steps and splits."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["Curvature", "coupling", "curvature", "split_matrices"]
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """Sums over groups, of which all second derivatives are made.
+    """Sums over groups that give all second derivatives.
 
-    With s_l = sum_i y_i (log f)' z_i and H_l = sum_i (log f)'' z_i z_i' of each group,
+    With s_l = sum_i y_i (log f)' z_i and H_l = sum_i (log f)'' z_i z_i' for each group,
 
         d2 / dv_l dv_m = sum_G [l = m] r_l (s_l s_l' + H_l) - r_l r_m s_l s_m'
         d2 / dv_l da_m = sum_G ([l = m] r_l - r_l r_m) s_l
@@ -31,7 +31,7 @@ class Curvature:
     splits : ndarray of shape (k, p, p)
         S_l = sum_G r_l (s_l s_l' + H_l).
     products : ndarray of shape (k, k, p, p)
-        sum_G r_l r_m s_l s_m'; empty where only S_l was asked for.
+        sum_G r_l r_m s_l s_m'; empty if only S_l was requested.
     mixed : ndarray of shape (k, k, p)
         sum_G r_l r_m s_l.
     slopes : ndarray of shape (k, p)
@@ -60,7 +60,7 @@ class Curvature:
         )
 
     def seen_in(self, M: Matrix) -> Curvature:
-        """Return the same in coordinates M z."""
+        """Return the sums in coordinates M z."""
         return Curvature(
             M @ self.splits @ M.T,
             M @ self.products @ M.T,
@@ -71,7 +71,7 @@ class Curvature:
         )
 
     def hessian(self, parameters: Parameters, penalty: Matrix) -> Matrix:
-        """Return the matrix of second derivatives with respect to theta, as it is packed."""
+        """Return the matrix of second derivatives with respect to the packed theta."""
         k, p = parameters.profiles.shape
         each = np.arange(k)
         blocks, mixed = -self.products, -self.mixed
@@ -86,7 +86,7 @@ class Curvature:
 
 
 def curvature(likelihood: Likelihood, parameters: Parameters) -> Curvature:
-    """Return all second derivatives, without those of the penalty: one pass over the rows."""
+    """Return all second derivatives except those of the penalty: one pass over the rows."""
     of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=True)
     return reduce(likelihood.rows, of).seen_in(likelihood.coordinates.of_rows)
 
@@ -94,8 +94,8 @@ def curvature(likelihood: Likelihood, parameters: Parameters) -> Curvature:
 def split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
     """Return S_l: splitting v_l into v_l + e and v_l - e of equal weight gains e' S_l e / 2.
 
-    For one component and no groups S = sum_i f''/f z_i z_i', a mirrored second moment: labels on
-    the wrong side count as +1 and the others as less than 0.
+    For one component and no groups, S = sum_i (f''/f)(y_i t_i) z_i z_i', a mirrored second moment:
+    f''/f is positive for labels on the wrong side and negative for the others.
     """
     of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=False)
     M = likelihood.coordinates.of_rows
@@ -103,7 +103,7 @@ def split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
 
 
 def coupling(likelihood: Likelihood, parameters: Parameters) -> Matrix:
-    """Return J, k x k: outside the span of the profiles the information is close to J (x) I.
+    """Return the k x k matrix J: outside the span of the profiles, the information is near J (x) I.
 
     J_lm = -sum_i ([l = m] r_l ((log f)'^2 + (log f)'') - r_l r_m (log f)'_l (log f)'_m).
     """
@@ -111,7 +111,7 @@ def coupling(likelihood: Likelihood, parameters: Parameters) -> Matrix:
     def of(block: Block, posterior: Posterior) -> Matrix:
         w, shares = block.shares
         r, g = block.of_rows(posterior.responsibilities), posterior.slopes
-        h = likelihood.link.curvature(posterior.signed, g)
+        h = likelihood.response.curvature(posterior.signed, g)
         if shares is not None:
             g, h = g * shares, h * shares
         weighted = r if w is None else r * block.of_rows(w)
@@ -125,7 +125,7 @@ def _curvature(
 ) -> Curvature:
     posterior = likelihood.posterior(block, parameters)
     r, g = posterior.responsibilities, posterior.slopes
-    h = likelihood.link.curvature(posterior.signed, g)
+    h = likelihood.response.curvature(posterior.signed, g)
     w, shares = block.shares
     if shares is not None:
         g, h = g * shares, h * shares
@@ -138,7 +138,7 @@ def _curvature(
 def _of_rows(
     Z: AnyArray, block: Block, r: Matrix, weighted: Matrix, g: Matrix, h: Matrix, products: bool
 ) -> Curvature:
-    """Every row is a group, so that s_l s_m' = g_l g_m z z'."""
+    """Sum over rows, each of which is its own group: s_l s_m' = g_l g_m z z'."""
     k = len(r)
     splits = np.array([_quadratic(Z, weighted[c] * (g[c] ** 2 + h[c])) for c in range(k)])
     found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
@@ -153,6 +153,7 @@ def _of_rows(
 def _of_groups(
     Z: AnyArray, block: Block, r: Matrix, weighted: Matrix, g: Matrix, h: Matrix, products: bool
 ) -> Curvature:
+    """Sum over groups of several rows."""
     k, starts = len(r), block.sizes.cumsum() - block.sizes
     s = np.array([np.add.reduceat(Z * g[c, :, None], starts, axis=0) for c in range(k)])
     each = block.of_rows(weighted)
@@ -170,6 +171,6 @@ def _of_groups(
 
 
 def _quadratic(Z: AnyArray, q: Vector) -> Matrix:
-    """sum_i q_i z_i z_i'."""
+    """Return sum_i q_i z_i z_i'."""
     none = np.empty((0, len(Z)), dtype=Z.dtype)
     return weighted_sums(Z, q.astype(Z.dtype), none, None)[1]

@@ -1,9 +1,9 @@
-"""Expectation and maximisation, as the paper uses it: slow, and never downhill.
+"""Expectation-maximisation, as the paper uses it: slow, but no step decreases the likelihood.
 
 E: r_lG = P(component l | labels of G) at the old theta.
-M: p_l = mean of r_l, and every v_l maximises sum_G r_lG sum_i log f(y_i t_il) - l2/2 v' P v: a
-weighted regression, solved by Newton's method. A pass over the rows computes r anew from the old
-theta instead of storing it, and serves all components.
+M: p_l = mean of r_l, and each v_l maximises sum_G r_lG sum_i log f(y_i t_il) - l2/2 v' P v: a
+weighted regression, solved by Newton's method. Each pass over the rows serves all components, and
+recomputes r from the old theta instead of storing it.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["em", "em_step"]
 
-#: The regressions of an M step end when a Newton step promises less than this.
+#: The regressions of an M step end when the predicted gain of a Newton step is below this.
 EXACT = 1e-8
 MOST_NEWTON_STEPS = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """What an M step needs, summed over groups.
+    """Sums over groups for an M step.
 
     Attributes
     ----------
     value : float
         The log-likelihood at the old theta.
     mass : ndarray of shape (k,)
-        sum of r_l.
+        sum_G r_l.
     values : ndarray of shape (k,)
-        sum of r_l log f at the new profiles.
+        sum_G r_l sum_i log f at the new profiles.
     gradients : ndarray of shape (k, d + 1)
-        Their gradients.
+        Gradients of `values`, with respect to [x - o, 1].
     hessians : ndarray of shape (k, d + 1, d + 1)
-        Minus their second derivatives.
+        Minus the second derivatives of `values`.
     """
 
     value: float
@@ -63,7 +63,7 @@ class Expectation:
         )
 
     def updated(self, other: Expectation, better: NDArray[np.bool_]) -> Expectation:
-        """Take over the components that got better."""
+        """Take the sums of the components that improved from `other`."""
         return replace(
             self,
             values=np.where(better, other.values, self.values),
@@ -81,7 +81,10 @@ def em(
     inverse: Matrix | None = None,
     max_passes: int | None = None,
 ) -> Ascent:
-    """Repeat :func:`em_step` until it gains less than `tol`; it needs no inverse information."""
+    """Repeat :func:`em_step` until one gains less than `tol`.
+
+    The signature is that of :func:`climb`; EM has no use for `inverse`.
+    """
     parameters, value, n_passes = start, -np.inf, 0
     for n_iter in range(max_iter):
         following, reached, passes = em_step(likelihood, parameters)
@@ -109,21 +112,22 @@ def em_step(likelihood: Likelihood, old: Parameters) -> tuple[Parameters, float,
         trial = profiles + size[:, None] * steps
         found = _expect(likelihood, old, trial)
         n_passes += 1
-        # each component is a regression of its own: those that lost try half of the step
-        better = _surrogate(found, trial, penalty) >= _surrogate(sums, profiles, penalty)
+        # each component is a regression of its own: those that got worse try half the step
+        better = _expected(found, trial, penalty) >= _expected(sums, profiles, penalty)
         profiles, sums = np.where(better[:, None], trial, profiles), sums.updated(found, better)
         size = np.where(better, 1.0, size / 2)
     return Parameters(profiles, np.log(weights)), value, n_passes
 
 
-def _surrogate(sums: Expectation, profiles: Matrix, penalty: Matrix) -> Vector:
+def _expected(sums: Expectation, profiles: Matrix, penalty: Matrix) -> Vector:
+    """Return what an M step maximises, for each component."""
     return np.asarray(sums.values - 0.5 * (profiles * (profiles @ penalty)).sum(axis=1))
 
 
 def _newton_steps(
     sums: Expectation, profiles: Matrix, likelihood: Likelihood
 ) -> tuple[Matrix, Vector]:
-    """Return the Newton step of every component, and half of what it promises to gain."""
+    """Return the Newton step of each component, and its predicted gain."""
     M, penalty = likelihood.coordinates.of_rows, likelihood.penalty
     gradients = sums.gradients @ M.T - profiles @ penalty
     steps = np.empty_like(profiles)
@@ -132,7 +136,7 @@ def _newton_steps(
         shift = 1e-12 * max(float(np.trace(full)), 1e-300)
         try:
             steps[c] = cho_solve(cho_factor(full + shift * np.eye(len(full))), gradients[c])
-        except LinAlgError:  # no row left to it
+        except LinAlgError:  # the component has no rows left
             steps[c] = 0.0
     return steps, (steps * gradients).sum(axis=1) / 2
 
@@ -146,17 +150,16 @@ def _expect(likelihood: Likelihood, old: Parameters, profiles: Matrix) -> Expect
 def _expectation(
     block: Block, likelihood: Likelihood, old: Parameters, profiles: Matrix
 ) -> Expectation:
-    posterior, link = likelihood.posterior(block, old), likelihood.link
+    posterior, response = likelihood.posterior(block, old), likelihood.response
     w, shares = block.shares
     r, found = posterior.responsibilities, posterior.log_likelihood
     r = r if w is None else r * w
     rows = block.of_rows(r) if shares is None else block.of_rows(r) * shares
     t = likelihood.scores(block.X, profiles) * block.y
-    log_f = link.log_f(t)
-    slopes = link.slope(t)
+    log_f, slopes = response.log_f(t), response.slope(t)
     Z = block.with_ones(likelihood.coordinates.shift)
     none = np.empty((0, len(Z)), dtype=Z.dtype)
-    information = -rows * link.curvature(t, slopes)
+    information = -rows * response.curvature(t, slopes)
     hessians = [weighted_sums(Z, q.astype(Z.dtype), none, None)[1] for q in information]
     return Expectation(
         float(found.sum() if w is None else found @ w),

@@ -1,4 +1,4 @@
-"""Uphill from a start, in coordinates in which the likelihood is nearly round."""
+"""L-BFGS, preconditioned so that the Hessian of the likelihood is close to the identity."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["FLATTEST_ROW", "Ascent", "Climber", "climb"]
 
-#: Pairs of steps and gradients that L-BFGS remembers.
+#: Number of past steps that L-BFGS keeps.
 MEMORY = 20
-#: Curvatures below this share of the largest are taken for it, and below this one a row: where
-#: labels are far out on either side nothing curves any more, and steps must not become infinite.
+#: Lower bounds of curvatures, relative to the largest one and absolute per row: far in the tails
+#: log f has no curvature left, and steps must stay finite.
 FLATTEST, FLATTEST_ROW = 1e-4, 1e-12
 
 
@@ -33,9 +33,9 @@ class Ascent:
     value : float
         L(theta).
     n_iter, n_passes : int
-        Steps, and passes over the rows.
+        Numbers of steps and of passes over the rows.
     converged : bool
-        Whether it ended because a step no longer gained anything.
+        Whether it ended because a step gained less than the tolerance.
     """
 
     parameters: Parameters
@@ -58,11 +58,12 @@ def climb(
     inverse: Matrix | None = None,
     max_passes: int | None = None,
 ) -> Ascent:
-    """Maximise L by L-BFGS, until a step gains less than `tol`, or rows were read too often.
+    """Maximise L by L-BFGS, until a step gains less than `tol` or a limit is reached.
 
-    theta = theta_0 + R phi, so that the Hessian with respect to phi is close to the identity: with
-    R R' = J^-1 (x) I for the profiles (:func:`coupling`) and 1 / n p_l for the logits, or the
-    inverse information of all of theta but the last logit, where that is given.
+    Works on phi, theta = theta_0 + R phi, with R chosen so that the Hessian with respect to phi is
+    close to the identity. If `inverse` is given, the inverse information of theta without its last
+    logit, R R' is this matrix. Otherwise R R' is J^-1 (x) I for the profiles (:func:`coupling`) and
+    diag(1 / (n p_l)) for the logits.
     """
     k, theta = len(start), start.packed()
     scaled = None if inverse is None else _by_inverse(inverse)
@@ -70,7 +71,7 @@ def climb(
     first = likelihood.evaluate(start)
     if scaled is None:
         scaled = _by_coupling(likelihood, start)
-    else:  # the first step of SciPy has length 1: let that be the length of a Newton step
+    else:  # SciPy's first step has length 1: rescale so that this is a full Newton step
         size = max(float(np.linalg.norm(scaled(first[1], True))), 1.0)
 
     def objective(phi: Vector) -> tuple[float, Vector]:
@@ -92,7 +93,7 @@ def climb(
         np.zeros_like(theta),
         jac=True,
         method="L-BFGS-B",
-        callback=stop,  # the tolerance of SciPy is relative to the value
+        callback=stop,  # SciPy's own tolerance is relative to the value
         options={
             "maxiter": max_iter,
             "maxfun": max_passes or 3 * max_iter,
@@ -101,16 +102,16 @@ def climb(
             "maxcor": MEMORY,
         },
     )
-    if found.nit == 0 and -found.fun < first[0]:  # not even one step led uphill
+    if found.nit == 0 and -found.fun < first[0]:  # not even the first step led uphill
         if inverse is not None:
             return climb(likelihood, start, tol=tol, max_iter=max_iter, max_passes=max_passes)
         return Ascent(start, first[0], 0, found.nfev + 1, converged=True)
     parameters = Parameters.unpacked(theta + scaled(size * found.x, False), k)
-    # status 2 is a line search that can gain no more in double precision
+    # status 1 is a limit; status 2 a line search that can gain no more in double precision
     return Ascent(parameters, -float(found.fun), found.nit, found.nfev + 1, found.status != 1)
 
 
-#: phi -> R phi, or gradient -> R' gradient where the flag is set.
+#: phi -> R phi, or gradient -> R' gradient if the flag is set.
 Scaling = Callable[[Vector, bool], Vector]
 
 
@@ -127,7 +128,7 @@ def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
 
 
 def _by_inverse(inverse: Matrix) -> Scaling | None:
-    """Return None where rounding has left the inverse without a root."""
+    """Return None if rounding has left the inverse without a Cholesky factor."""
     try:
         root = np.linalg.cholesky(inverse)
     except np.linalg.LinAlgError:
@@ -140,7 +141,7 @@ def _by_inverse(inverse: Matrix) -> Scaling | None:
 
 
 def _inverse_root(J: Matrix, least: float) -> Matrix:
-    """R with R R' = |J|^-1, where |J| has the absolute eigenvalues of J, or the least one."""
+    """Return R with R R' = |J|^-1; |J| has the absolute eigenvalues of J, bounded from below."""
     eigenvalues, vectors = eigh(J)
     size = np.abs(eigenvalues)
     return np.asarray(vectors / np.sqrt(np.maximum(size, max(FLATTEST * size.max(), least))))

@@ -2,9 +2,10 @@
 
     L(theta) = sum_G w_G log sum_l p_l prod_{i in G} f(y_i t_il)^(w_i / w_G) - l2/2 sum_l v_l' P v_l
 
-where t_il = <v_l, z_i>, and theta holds the profiles v_l and the logits a of p = softmax(a). Rows
-of a group G share their classifier; without groups every row is one. z are working coordinates, in
-which features are nearly uncorrelated, and P measures profiles in units of standard deviations.
+where t_il = <v_l, z_i>, and theta holds the profiles v_l and the logits a of p = softmax(a). The
+rows of a group G share their classifier; without groups, every row is its own group. z are working
+coordinates, in which features are nearly uncorrelated, and P measures profiles per standard
+deviation of the features.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,32 +21,32 @@ from scipy import sparse
 from scipy.special import expit
 
 from spectralmirror.mixture.coordinates import Coordinates
-from spectralmirror.mixture.links import Link
-from spectralmirror.rows.grouped import Block, GroupedRows
+from spectralmirror.responses import Response
+from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.kernels import shifted
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.reduce import collect, reduce
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = ["Likelihood", "Parameters", "Posterior"]
 
-#: Below this many profiles, one product of a matrix and a vector each is faster than BLAS's
-#: product of matrices.
+#: For fewer profiles than this, one matrix-vector product per profile is faster than a matrix
+#: product.
 FEW = 4
 T = TypeVar("T")
-#: The logistic f itself is not evaluated at -FURTHEST or below, where it would underflow.
+#: The logistic f is evaluated without logarithms only above -FURTHEST: it underflows below -700.
 FURTHEST = 600.0
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """theta: profiles in working coordinates, and logits of the weights.
+    """Theta: profiles in working coordinates, and logits of the weights.
 
     Attributes
     ----------
     profiles : ndarray of shape (k, p)
         v_l.
     logits : ndarray of shape (k,)
-        a, up to a constant.
+        a, which is defined up to an additive constant.
     """
 
     profiles: Matrix
@@ -53,12 +54,12 @@ class Parameters:
 
     @classmethod
     def equal(cls, profiles: Matrix) -> Parameters:
-        """Profiles of equal weight."""
+        """Return profiles of equal weight."""
         return cls(profiles, np.zeros(len(profiles)))
 
     @classmethod
     def unpacked(cls, theta: Vector, k: int) -> Parameters:
-        """Read theta from one vector."""
+        """Return theta from one vector, as :meth:`packed` gives it."""
         return cls(theta[:-k].reshape(k, -1), theta[-k:])
 
     def packed(self) -> Vector:
@@ -68,7 +69,7 @@ class Parameters:
     @cached_property
     def log_weights(self) -> Vector:
         """The logarithm of p."""
-        logits = self.logits - self.logits.max()  # scipy.special.log_softmax takes 0.4 ms
+        logits = self.logits - self.logits.max()  # SciPy's log_softmax takes 0.4 ms
         return np.asarray(logits - np.log(np.exp(logits).sum()))
 
     @cached_property
@@ -85,7 +86,7 @@ class Parameters:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What the labels of a block say of their components.
+    """The posterior of the components, given the labels of a block.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class Posterior:
     signed : ndarray of shape (k, n)
         y_i t_il.
     slopes : ndarray of shape (k, n)
-        (log f)' there.
+        (log f)'(y_i t_il).
     """
 
     log_likelihood: Vector
@@ -127,26 +128,26 @@ class Likelihood:
     ----------
     rows : GroupedRows
         The rows.
-    link : Link
-        log f.
+    response : Response
+        f, which is smooth.
     coordinates : Coordinates
-        How rows become z, and P.
+        How rows are turned into z, and P.
     l2 : float
         Strength of the penalty.
     """
 
     rows: GroupedRows
-    link: Link
+    response: Response
     coordinates: Coordinates
     l2: float
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to where the rows are without them."""
+        """Pickle without the rows: other processes apply this to rows of their own."""
         return {**self.__dict__, "rows": None}
 
     @property
     def penalty(self) -> Matrix:
-        """The matrix l2 P."""
+        """l2 P."""
         return self.l2 * self.coordinates.precision
 
     def scores(self, X: Features, profiles: Matrix) -> Matrix:
@@ -165,16 +166,16 @@ class Likelihood:
         """Return the responsibilities of the components for a block."""
         t = self.scores(block.X, parameters.profiles)
         t *= block.y
-        easy = self.link.name == "logistic" and block.starts is None
-        if easy and t.min(initial=0) > -FURTHEST:
-            # the same as below without logarithms, which take most of the time
+        simple = self.response.canonical and block.starts is None
+        if simple and t.min(initial=0) > -FURTHEST:
+            # as below, but without logarithms, which take most of the time
             f = expit(t)
             joint = f * parameters.weights[:, None]
             total = joint.sum(axis=0)
             joint /= total
             return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
-        log_f = self.link.log_f(t)
-        slopes = self.link.slope(t)
+        log_f = self.response.log_f(t)
+        slopes = self.response.slope(t)
         _, shares = block.shares
         joint = block.sums(log_f if shares is None else log_f * shares)
         joint = joint + parameters.log_weights[:, None]
@@ -206,21 +207,35 @@ class Likelihood:
         return Gradient(float(found.sum() if w is None else found @ w), profiles, r.sum(axis=1))
 
     def total(self, parameters: Parameters, function: Callable[[Block, Posterior], T]) -> T:
-        """Sum what a function of each block and its posterior returns."""
+        """Sum a function of each block and its posterior over all blocks."""
         return reduce(self.rows, lambda block: function(block, self.posterior(block, parameters)))
 
     def with_l2(self, l2: float) -> Likelihood:
-        """Return the same with another strength of the penalty."""
+        """Return the likelihood with another strength of the penalty."""
         return replace(self, l2=l2)
 
     def on(self, rows: GroupedRows) -> Likelihood:
-        """Return the likelihood of some of the rows, its penalty as weak as these are few."""
+        """Return the likelihood of some of the rows, with the same penalty per row."""
         share = rows.total_weight / self.rows.total_weight
         return replace(self, rows=rows, l2=self.l2 * share)
 
+    def inside(self, basis: Matrix) -> Likelihood:
+        """Return the likelihood within a subspace, in which rows have few coordinates.
+
+        Rows in memory are projected once, other rows each time they are read.
+        """
+        coordinates = self.coordinates.inside(basis)
+        narrow = replace(self, coordinates=coordinates)
+        if not self.rows.in_memory:
+            return narrow
+        eye = np.eye(len(coordinates.matrix))[: len(basis)]
+        Z = collect(self.rows, lambda block: narrow.scores(block.X, eye).T)
+        rows = cast(InMemoryGroups, self.rows).with_features(Z)
+        return replace(self, rows=rows, coordinates=replace(coordinates, projected=True))
+
 
 def rows_product(coefficients: AnyArray, part: Features) -> Matrix:
-    """Return sum_i a_i x_i for every row a of the coefficients, shape (k, d)."""
+    """Return sum_i a_i x_i for each row a of the coefficients, shape (k, d)."""
     if len(coefficients) < FEW or sparse.issparse(part):
         return np.array([part.T.dot(a) for a in coefficients], dtype=np.float64)
     return np.asarray(coefficients @ part, dtype=np.float64)

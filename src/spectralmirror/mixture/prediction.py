@@ -1,4 +1,4 @@
-"""What a fitted mixture says of labels and of the classifiers that made them."""
+"""What a fitted mixture predicts: labels, and the classifiers behind them."""
 
 from __future__ import annotations
 
@@ -6,32 +6,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.special import logsumexp, softmax, xlogy
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.datasets import require_count
+from spectralmirror.mixture.component_scores import component_scores
 from spectralmirror.mixture.criteria import Criteria
-from spectralmirror.mixture.links import LINKS
 from spectralmirror.mixture.summary import summarise
-from spectralmirror.responses import RESPONSES
+from spectralmirror.responses import Response, get_response
 from spectralmirror.rows.accept import on_parts
 from spectralmirror.rows.checks import check_features, check_groups, check_labels
-from spectralmirror.rows.kernels import far_origin, shifted
-from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.reduce import collect
+from spectralmirror.rows.kernels import far_origin
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["MixturePrediction"]
 
 
-#: A score counts as no larger than this, so that the logarithm of f is finite for all responses.
-FURTHEST = 1e150
-
-
 class MixturePrediction:
-    """Everything but the fit."""
+    """The methods of a fitted mixture."""
 
     coef_: Matrix
     intercept_: Vector
@@ -54,20 +47,21 @@ class MixturePrediction:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The features.
         component_weights : array-like of shape (k,) or (n_samples, k), default=None
-            Weights to use instead of `weights_`: what is known of who makes the label, such as
-            :meth:`component_proba` of the labels that the same person gave before.
+            Weights to use in place of `weights_`, for all rows or for each row: what is known
+            about who gives the label, such as :meth:`component_proba` of earlier labels that the
+            same person gave.
 
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            In the order of `classes_`.
+            Probabilities, in the order of `classes_`.
         """
         t = self._scores(X)
         return self._proba(t, self._component_weights(component_weights, len(t)))
 
     @on_parts(lambda _: None)
     def decision_function(self, X: Any, component_weights: ArrayLike | None = None) -> Vector:
-        """Return E[y | x] in [-1, 1], the labels counting as -1 and +1.
+        """Return E[y | x] in [-1, 1], with the labels coded as -1 and +1.
 
         Parameters
         ----------
@@ -79,14 +73,14 @@ class MixturePrediction:
         Returns
         -------
         ndarray of shape (n_samples,)
-            Positive where `classes_[1]` is more likely.
+            Positive if `classes_[1]` is more likely.
         """
         probability = self.predict_proba(X, component_weights)
         return np.asarray(probability[:, 1] - probability[:, 0])
 
     @on_parts(lambda _: None, lambda self: self.classes_.dtype)
     def predict(self, X: Any, component_weights: ArrayLike | None = None) -> NDArray[Any]:
-        """Return the more likely label.
+        """Return the more likely label of each row.
 
         Parameters
         ----------
@@ -98,7 +92,7 @@ class MixturePrediction:
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels of the kind that was fitted.
+            Elements of `classes_`.
         """
         positive = self.decision_function(X, component_weights) > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
@@ -114,7 +108,7 @@ class MixturePrediction:
         y : array-like of shape (n_samples,)
             Their labels.
         groups : array-like of shape (n_samples,), default=None
-            Rows that share their classifier: they are judged together.
+            Rows with the same value share their classifier: their labels are judged together.
 
         Returns
         -------
@@ -141,13 +135,13 @@ class MixturePrediction:
         Returns
         -------
         ndarray of shape (n_samples,)
-            Numbers from 0 on, in the order of `coef_`.
+            Indices into `coef_`.
         """
         return np.asarray(self.component_proba(X, y, groups).argmax(axis=1))
 
     @on_parts(lambda _: None)
     def score_samples(self, X: Any, y: Any, groups: Any = None) -> Vector:
-        """Return log P(y | x) of every row, or of every group.
+        """Return the log-likelihood of each row, or of each group.
 
         Parameters
         ----------
@@ -156,17 +150,17 @@ class MixturePrediction:
         y : array-like of shape (n_samples,)
             Their labels.
         groups : array-like of shape (n_samples,), default=None
-            Rows that share their classifier.
+            As in :meth:`component_proba`.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_groups,)
-            In the order of the rows, or of the sorted values of `groups`.
+            log P(y | x), in the order of the rows, or of the sorted values of `groups`.
         """
         return np.asarray(logsumexp(self._joint(X, y, groups)[0], axis=1))
 
     def bic(self, X: Any, y: Any, groups: Any = None) -> float:
-        """Return the Bayesian information criterion -2 log P + m log n, the less the better.
+        """Return the Bayesian information criterion, -2 log P + m log n; lower is better.
 
         Parameters
         ----------
@@ -175,17 +169,17 @@ class MixturePrediction:
         y : array-like of shape (n_samples,)
             Their labels.
         groups : array-like of shape (n_samples,), default=None
-            Rows that share their classifier.
+            As in :meth:`component_proba`.
 
         Returns
         -------
         float
-            For m parameters and n rows.
+            The criterion, for m parameters and n rows.
         """
         return self._criteria(X, y, groups).bic
 
     def aic(self, X: Any, y: Any, groups: Any = None) -> float:
-        """Return Akaike's information criterion -2 log P + 2 m, the less the better.
+        """Return Akaike's information criterion, -2 log P + 2 m; lower is better.
 
         Parameters
         ----------
@@ -194,19 +188,19 @@ class MixturePrediction:
         y : array-like of shape (n_samples,)
             Their labels.
         groups : array-like of shape (n_samples,), default=None
-            Rows that share their classifier.
+            As in :meth:`component_proba`.
 
         Returns
         -------
         float
-            For m parameters.
+            The criterion, for m parameters.
         """
         return self._criteria(X, y, groups).aic
 
     def icl(self, X: Any, y: Any, groups: Any = None) -> float:
-        """Return the integrated completed likelihood, bic + 2 entropy, the less the better.
+        """Return the integrated completed likelihood, bic + 2 entropy; lower is better.
 
-        Unlike bic it asks for components that can be told apart.
+        Unlike bic, it prefers components that can be distinguished.
 
         Parameters
         ----------
@@ -215,19 +209,19 @@ class MixturePrediction:
         y : array-like of shape (n_samples,)
             Their labels.
         groups : array-like of shape (n_samples,), default=None
-            Rows that share their classifier.
+            As in :meth:`component_proba`.
 
         Returns
         -------
         float
-            The entropy is that of the assignments.
+            The criterion, with the entropy of the assignments to components.
         """
         return self._criteria(X, y, groups).icl
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None
     ) -> tuple[Matrix, NDArray[Any], NDArray[np.intp]]:
-        """Draw rows from the fitted mixture, their features from a Gaussian like those fitted.
+        """Draw rows from the fitted mixture, with Gaussian features.
 
         Parameters
         ----------
@@ -239,11 +233,11 @@ class MixturePrediction:
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Features of the mean and covariance of those that were fitted.
+            Features with the mean and covariance of those that were fitted.
         y : ndarray of shape (n_samples,)
             Their labels.
         components : ndarray of shape (n_samples,)
-            Which classifier made each.
+            The classifier that made each label.
         """
         check_is_fitted(self, "coef_")
         require_count(n_samples=n_samples)
@@ -261,42 +255,34 @@ class MixturePrediction:
         Parameters
         ----------
         level : float, default=0.95
-            Of the confidence intervals.
+            Confidence level of the intervals.
         as_frame : bool, default=False
             Return a DataFrame instead of text (needs pandas).
 
         Returns
         -------
         str or DataFrame
-            A line for each feature, intercept and weight of each component.
+            One line per weight, intercept and feature of each component.
         """
         check_is_fitted(self, "coef_")
         return summarise(self, level, as_frame=as_frame)
+
+    @property
+    def _fitted_response(self) -> Response:
+        return get_response(self.response).fitted
 
     def _scores(self, X: Any) -> Matrix:
         check_is_fitted(self, "coef_")
         return self._t(check_features(X, self))
 
     def _t(self, X: Any) -> Matrix:
-        """Return <u_l, x> + b_l, as f takes it: <u_l, x - o> where features are far from 0."""
-        profiles, t = self.coef_ * self.sharpness_[:, None], self.intercept_ * self.sharpness_
+        """Return the argument of f: <u_l, x> + b_l, times `sharpness_`."""
+        profiles, intercepts = self.coef_ * self.sharpness_[:, None], self.intercept_
         origin = far_origin(self.feature_mean_, self.feature_scale_, X.dtype)
-        if origin is not None:
-            t = t + profiles @ origin.astype(np.float64)
-        single = profiles.T.astype(X.dtype)
-
-        def of(block: Rows) -> Matrix:
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = np.asarray(shifted(block.X, origin) @ single, dtype=np.float64) + t
-            bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
-            if len(bad):  # sums of parts that are too large, each of either sign
-                found[bad] = _far_scores(shifted(block.X[bad], origin), profiles, t)
-            return np.clip(found, -FURTHEST, FURTHEST, out=found)
-
-        return collect(Rows(X, np.empty(X.shape[0])), of)
+        return component_scores(X, profiles, intercepts * self.sharpness_, origin)
 
     def _proba(self, t: Matrix, p: Matrix) -> Matrix:
-        f = RESPONSES[LINKS[self.response].name].f
+        f = self._fitted_response.f
         return np.column_stack([(f(-t) * p).sum(axis=1), (f(t) * p).sum(axis=1)])
 
     def _component_weights(self, component_weights: ArrayLike | None, n: int) -> Matrix:
@@ -309,8 +295,8 @@ class MixturePrediction:
             raise ValueError("component_weights must hold numbers.") from None
         if p.shape not in ((k,), (n, k), (1, k)):
             raise ValueError(
-                f"component_weights must have shape ({k},) or ({n}, {k}), one number for each "
-                f"component, and a line for each row of X, got {p.shape}."
+                f"component_weights must have shape ({k},) or ({n}, {k}): one number per "
+                f"component, for all rows or for each row of X, got shape {p.shape}."
             )
         p = p.reshape(-1, k)
         if not ((p >= 0).all() and np.allclose(p.sum(axis=1), 1, atol=1e-6)):
@@ -330,8 +316,8 @@ class MixturePrediction:
                 f"y holds {y[[row]].tolist()[0]!r} in row {row}, but the labels that were fitted "
                 f"are {self.classes_.tolist()}."
             )
-        log_f = LINKS[self.response].log_f(np.where(y == self.classes_[1], 1.0, -1.0)[:, None] * t)
-        log_p = np.log(self.weights_)
+        signed = np.where(y == self.classes_[1], 1.0, -1.0)[:, None] * t
+        log_f, log_p = self._fitted_response.log_f(signed), np.log(self.weights_)
         numbers = check_groups(groups, len(t))
         if numbers is None:
             return log_f + log_p, None
@@ -344,11 +330,3 @@ class MixturePrediction:
         total, r = logsumexp(joint, axis=1), softmax(joint, axis=1)
         entropy = -float(xlogy(r, r).sum())
         return Criteria(float(total.sum()), entropy, self.n_parameters_, len(column_or_1d(y)))
-
-
-def _far_scores(X: Any, profiles: Matrix, t: Vector) -> Matrix:
-    """Return <u_l, x> + t_l for rows so large that the sum would overflow on the way."""
-    X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
-    size = np.abs(X).max(axis=1, keepdims=True)
-    with np.errstate(over="ignore"):
-        return np.asarray((X / size @ profiles.T) * size + t)

@@ -1,14 +1,14 @@
-"""Where to start: components grown one by one, and random ones, under a penalty that is relaxed.
+"""Starts of a climb: components grown one by one, and random ones, under a relaxed penalty.
 
-The likelihood has many maxima, the more the sharper the classifiers are. A strong penalty keeps
-them blunt and the surface smooth, so every start climbs at a few penalties in turn, each weaker
-than the last (annealing). Starts are tried until the best maximum was reached several times.
+The likelihood has many maxima, and more of them the sharper the classifiers are. A strong penalty
+keeps classifiers blunt and the surface smooth, so each start climbs under a sequence of decreasing
+penalties (annealing). Starts follow each other until several have reached the best maximum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
@@ -17,37 +17,48 @@ from spectralmirror.mixture.curvature import split_matrices
 from spectralmirror.mixture.lbfgs import Ascent, Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 
-__all__ = ["Found", "Start", "grow", "random_profiles", "relaxed", "search", "shake"]
+__all__ = [
+    "ALIKE",
+    "Maximum",
+    "Start",
+    "anneal",
+    "grow",
+    "multi_start",
+    "n_agreeing",
+    "random_start",
+    "replace_components",
+]
 
-#: Penalties l2 / n while a start climbs, strong to weak; those below the user's own are left out.
+#: Penalties l2 / n under which a start climbs, in turn; those below the user's own are left out.
 RELAXATION = (1.5e-4, 5e-5, 1.5e-5)
-#: The one under which components are grown.
+#: The penalty l2 / n under which components are grown.
 GROWTH = 5e-5
-#: A step of a climb that is not the last gains at least so much, and of the last one.
+#: A climb ends at a step that gains less than this: under a relaxed penalty, and under the user's.
 ROUGH, FINE = 0.3, 0.01
-#: Two maxima are the same if their values are this near.
+#: Two maxima count as the same if their values differ by less than this.
 ALIKE = 0.5
-#: A component is split into two that lie this share of its length on either side.
+#: A component is split into two, this share of its norm to either side.
 SPLIT = 0.5
-#: Penalties of the rounds in which each component is replaced, before the search ends in vain.
+#: Relaxed penalties of the rounds in which each component is replaced once; the search ends when
+#: all rounds have passed without a gain.
 ROUNDS: tuple[tuple[float, ...], ...] = (RELAXATION[1:], RELAXATION[1:], (), ())
-#: Length of random profiles, in whitened coordinates.
-LENGTH = 5.0
+#: Norm of random profiles, in whitened coordinates.
+NORM = 5.0
 
 
 @dataclass(frozen=True)
 class Start:
-    """One start, and where it led.
+    """One start, and how far it led.
 
     Attributes
     ----------
     kind : str
-        "grown", "grown in the subspace", "random", "one replaced" (of the best so far by a random
-        component) or "given".
+        "grown", "grown in the subspace", "random", "one replaced" (a random component in place of
+        one of the best maximum so far) or "given".
     objective : float
-        The penalised log-likelihood that was reached (of the rows on which starts were compared).
+        The penalised log-likelihood that was reached, on the rows on which starts were compared.
     n_iter : int
-        Steps that it took.
+        Number of steps.
     """
 
     kind: str
@@ -56,113 +67,97 @@ class Start:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """A maximum and the start that led there."""
+class Maximum:
+    """A maximum, and the start that led there."""
 
     ascent: Ascent
     start: Start
 
     @classmethod
-    def given(cls, likelihood: Likelihood, parameters: Parameters) -> Found:
-        """Use a start as it is."""
-        value = likelihood.evaluate(parameters)[0]
-        return cls(Ascent(parameters, value, 0, 1, converged=False), Start("given", value, 0))
+    def of(cls, kind: str, ascent: Ascent) -> Maximum:
+        """Return where a start of some kind ended."""
+        return cls(ascent, Start(kind, ascent.value, ascent.n_iter))
 
 
-def search(
+def multi_start(
     likelihood: Likelihood,
-    candidates: Iterator[tuple[str, Parameters]],
+    candidates: Iterable[tuple[str, Parameters]],
     climber: Climber,
     *,
     n_agree: int,
-    max_iter: int,
     levels: tuple[float, ...] = (),
-) -> list[Found]:
-    """Climb from one candidate after the other until the best maximum was met `n_agree` times."""
-    found: list[Found] = []
+) -> list[Maximum]:
+    """Climb from one candidate after another until `n_agree` have reached the best maximum.
+
+    Returns the maxima, best first.
+    """
+    maxima: list[Maximum] = []
     for kind, start in candidates:
-        ascent = relaxed(likelihood, start, climber, levels, FINE, max_iter)
-        found.append(Found(ascent, Start(kind, ascent.value, ascent.n_iter)))
-        best = max(one.ascent.value for one in found)
-        if sum(one.ascent.value > best - ALIKE for one in found) >= n_agree:
+        maxima.append(Maximum.of(kind, anneal(likelihood, start, climber, levels)))
+        best = max(one.ascent.value for one in maxima)
+        if sum(one.ascent.value > best - ALIKE for one in maxima) >= n_agree:
             break
-    return sorted(found, key=lambda one: -one.ascent.value)
+    return _best_first(maxima)
 
 
-def shake(
+def replace_components(
     likelihood: Likelihood,
-    found: list[Found],
+    maxima: list[Maximum],
     climber: Climber,
     rng: np.random.RandomState,
     *,
     n_most: int,
-    max_iter: int,
-) -> list[Found]:
-    """Replace one component of the best maximum by a random one, and climb again.
+) -> list[Maximum]:
+    """Replace one component of the best maximum by a random one, climb again, and repeat.
 
-    The lightest component first, until each was replaced without any gain: twice with a relaxed
-    penalty, and twice with the user's own, which leads to other maxima. A light component is
-    easily stuck in a maximum of its own, which starts that agree with each other all share.
+    The lightest component comes first. The search ends when each component has been replaced
+    without a gain in every round: twice under relaxed penalties, and twice under the user's own,
+    which leads to other maxima. A light component easily gets stuck in a local maximum, and starts
+    that agree with each other may all share it.
     """
-    found, best, n_in_vain = list(found), found[0].ascent, 0
+    maxima, best, n_failed = list(maxima), maxima[0].ascent, 0
     for _ in range(n_most):
         k = len(best.parameters)
-        n_round = n_in_vain // k
+        n_round = n_failed // k
         if n_round == len(ROUNDS):
             break
-        c = int(np.argsort(best.parameters.weights)[n_in_vain % k])
+        c = int(np.argsort(best.parameters.weights)[n_failed % k])
         profiles = best.parameters.profiles.copy()
-        profiles[c] = random_profiles(likelihood, 1, rng).profiles[0]
+        profiles[c] = random_start(likelihood, 1, rng).profiles[0]
         start = Parameters(profiles, best.parameters.logits)
-        ascent = relaxed(likelihood, start, climber, ROUNDS[n_round], FINE, max_iter)
-        found.append(Found(ascent, Start("one replaced", ascent.value, ascent.n_iter)))
-        n_in_vain += 1
+        ascent = anneal(likelihood, start, climber, ROUNDS[n_round])
+        maxima.append(Maximum.of("one replaced", ascent))
+        n_failed += 1
         if ascent.value > best.value + ALIKE:
-            best, n_in_vain = ascent, 0
-    return sorted(found, key=lambda one: -one.ascent.value)
+            best, n_failed = ascent, 0
+    return _best_first(maxima)
 
 
-def relaxed(
-    likelihood: Likelihood,
-    start: Parameters,
-    climber: Climber,
-    levels: tuple[float, ...],
-    tol: float,
-    max_iter: int,
+def anneal(
+    likelihood: Likelihood, start: Parameters, climber: Climber, levels: tuple[float, ...]
 ) -> Ascent:
-    """Climb under one penalty after the other, the user's own last."""
+    """Climb under one penalty after another, the user's own last."""
     n_iter = n_passes = 0
     for l2 in (level * likelihood.rows.row_weight for level in levels):
         if l2 > likelihood.l2:
-            ascent = climber(likelihood.with_l2(l2), start, tol=ROUGH, max_iter=max_iter)
-            start, n_iter, n_passes = (
-                ascent.parameters,
-                n_iter + ascent.n_iter,
-                n_passes + ascent.n_passes,
-            )
-    ascent = climber(likelihood, start, tol=tol, max_iter=max_iter)
-    return Ascent(
-        ascent.parameters,
-        ascent.value,
-        n_iter + ascent.n_iter,
-        n_passes + ascent.n_passes,
-        ascent.converged,
-    )
+            ascent = climber(likelihood.with_l2(l2), start, tol=ROUGH)
+            start = ascent.parameters
+            n_iter, n_passes = n_iter + ascent.n_iter, n_passes + ascent.n_passes
+    ascent = climber(likelihood, start, tol=FINE)
+    return replace(ascent, n_iter=n_iter + ascent.n_iter, n_passes=n_passes + ascent.n_passes)
 
 
-def grow(likelihood: Likelihood, k: int, climber: Climber, max_iter: int) -> Parameters:
-    """Start with one component, and split the one that gains most until there are k.
+def grow(likelihood: Likelihood, k: int, climber: Climber) -> Parameters:
+    """Start with one component, and split the most promising one until there are k.
 
     Splitting v into v + e and v - e gains e' S e / 2 (:func:`split_matrices`): the leading
-    eigenvector of S is the best direction to split along, and its eigenvalue says how good it is.
+    eigenvector of S is the best direction for a split, and its eigenvalue measures the gain.
     """
     blunt = likelihood.with_l2(max(likelihood.l2, GROWTH * likelihood.rows.row_weight))
-    p = len(likelihood.coordinates.of_rows)
-    parameters = Parameters.equal(np.zeros((1, p)))
-    parameters = climber(blunt, parameters, tol=ROUGH, max_iter=max_iter).parameters
+    parameters = Parameters.equal(np.zeros((1, len(likelihood.coordinates.of_rows))))
+    parameters = climber(blunt, parameters, tol=ROUGH).parameters
     while len(parameters) < k:
-        parameters = split(blunt, parameters)
-        parameters = climber(blunt, parameters, tol=ROUGH, max_iter=max_iter).parameters
+        parameters = climber(blunt, split(blunt, parameters), tol=ROUGH).parameters
     return parameters
 
 
@@ -183,11 +178,20 @@ def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
     return Parameters(profiles, np.append(log_p, log_p[c]))
 
 
-def random_profiles(likelihood: Likelihood, k: int, rng: np.random.RandomState) -> Parameters:
-    """Draw profiles of random directions and equal weights."""
-    p = len(likelihood.coordinates.of_rows)
-    profiles = rng.standard_normal((k, p))
+def random_start(likelihood: Likelihood, k: int, rng: np.random.RandomState) -> Parameters:
+    """Draw profiles of random direction and equal weight, without intercepts."""
+    profiles = rng.standard_normal((k, len(likelihood.coordinates.of_rows)))
     if likelihood.coordinates.intercept:
         profiles[:, -1] = 0
-    profiles *= LENGTH / np.linalg.norm(profiles, axis=1, keepdims=True)
+    profiles *= NORM / np.linalg.norm(profiles, axis=1, keepdims=True)
     return Parameters.equal(profiles)
+
+
+def n_agreeing(starts: list[Start]) -> int:
+    """Return how many starts reached the best maximum."""
+    best = max(start.objective for start in starts)
+    return sum(start.objective > best - ALIKE for start in starts)
+
+
+def _best_first(maxima: list[Maximum]) -> list[Maximum]:
+    return sorted(maxima, key=lambda one: -one.ascent.value)

@@ -1,4 +1,4 @@
-"""The table that statisticians expect."""
+"""The table of estimates, standard errors and confidence intervals."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import t
 
+from spectralmirror.responses import get_response
+
 __all__ = ["letters", "quantile", "summarise"]
 
-#: In brackets, so that no feature is mistaken for them.
+#: In brackets, so that they differ from the names of features.
 WEIGHT, INTERCEPT = "(weight)", "(intercept)"
 
 
 def letters(k: int) -> list[str]:
-    """Name components for people: A is the heaviest one."""
+    """Return a letter for each component, A for the heaviest; numbers if there are too many."""
     return [chr(ord("A") + c) if k <= 26 else str(c + 1) for c in range(k)]
 
 
 def quantile(mixture: Any, level: float) -> float:
-    """Return how many standard errors an interval reaches to either side: few groups, longer."""
+    """Return the half-width of a confidence interval in standard errors."""
     return float(t.isf((1 - level) / 2, getattr(mixture, "degrees_of_freedom_", np.inf)))
 
 
 class Line(NamedTuple):
-    """An estimate and how sure it is."""
+    """An estimate, its standard error and its confidence interval."""
 
     component: int
     term: str
@@ -52,10 +54,11 @@ def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
 
 
 def table(mixture: Any, level: float) -> list[Line]:
-    """Return a line for each weight, profile entry and intercept of each component.
+    """Return a line for each weight, intercept and profile entry of each component.
 
-    Intervals are estimate -+ q standard errors; those of weights on the scale of their logit,
-    log(p / (1 - p)), which keeps them between 0 and 1. z compares with 0; weights have none.
+    Intervals are estimate -+ q standard errors. Those of weights are computed on the logit scale,
+    log(p / (1 - p)), which keeps them between 0 and 1. z = estimate / standard error tests for 0;
+    weights have none.
     """
     q = quantile(mixture, level)
     d = mixture.coef_.shape[1]
@@ -80,7 +83,7 @@ def table(mixture: Any, level: float) -> list[Line]:
 
 
 def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None = None) -> str:
-    """Return the table as text; components by number, or by names of their own."""
+    """Return the table as text; components are numbered unless `names` are given."""
     names = [f"component {c}" for c in range(mixture.n_components_)] if names is None else names
     width = max(12, *(len(line.term) for line in lines))
     share = f"{100 * level:g}%"
@@ -93,8 +96,8 @@ def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None 
         f"log-likelihood {mixture.log_likelihood_:.1f}   AIC {mixture.aic_:.1f}   "
         f"BIC {mixture.bic_:.1f}   ICL {mixture.icl_:.1f}",
         f"P(y = {mixture.classes_[1]}), against {mixture.classes_[0]}",
-        f"who made a label is named rightly for {mixture.expected_accuracy_:.0%} of the rows "
-        f"(always naming {names[0]}: {mixture.weights_[0]:.0%})",
+        f"expected share of rows assigned correctly: {mixture.expected_accuracy_:.0%} "
+        f"(assigning all to {names[0]}: {mixture.weights_[0]:.0%})",
         mixture.status_,
     ]
     for line in lines:
@@ -105,8 +108,9 @@ def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None 
             f"{line.term:<{width}}  {_number(line.estimate)}  {_number(line.standard_error)}  "
             f"{_number(line.z, 8, '.2f')}  {_number(line.lower)} {_number(line.upper, 12)}"
         )
-    if mixture.response == "hard":
-        parts += ["", "Hard labels: profiles have unit length, and errors that are not normal."]
+    if not get_response(mixture.response).norm_identified:
+        why = "labels do not determine the norms of the profiles, which are set to 1"
+        parts += ["", f"{mixture.response} response: {why}; there are no standard errors."]
     return "\n".join(parts)
 
 

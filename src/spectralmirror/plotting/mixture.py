@@ -16,6 +16,7 @@ from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.mixture.summary import quantile
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below, require_kind
+from spectralmirror.responses import get_response
 
 __all__ = [
     "draw_profiles",
@@ -75,9 +76,10 @@ def profiles_data(
     require_count(max_features=max_features)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-    scale, k, hard = mixture.feature_scale_, mixture.n_components_, mixture.response == "hard"
+    scale, k = mixture.feature_scale_, mixture.n_components_
+    unit_norm = not get_response(mixture.response).norm_identified
     profiles, errors = mixture.coef_ * scale, mixture.coef_standard_error_ * scale
-    if hard:  # hard labels determine only the direction of a profile
+    if unit_norm:  # hard labels determine only the direction of a profile
         profiles = profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
     chosen = np.argsort(-np.abs(profiles).max(axis=0), kind="stable")[:max_features]
     names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(len(scale))])
@@ -88,7 +90,7 @@ def profiles_data(
         "components": [f"component {c} (weight {mixture.weights_[c]:.0%})" for c in range(k)],
         "profiles": profiles[:, chosen].tolist(),
         "halves": None if np.isnan(errors).all() else (q * errors[:, chosen]).tolist(),
-        "unit_length": hard,
+        "unit_length": unit_norm,
     }
 
 

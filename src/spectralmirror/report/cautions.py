@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from spectralmirror.responses import get_response
+
 __all__ = ["CLOSE", "ROWS_A_PARAMETER", "cautions", "supported"]
 
 #: With fewer rows per parameter, estimates of logistic regressions are known to be too large and
@@ -80,7 +82,7 @@ def _of_fit(data: dict[str, Any]) -> Iterator[Caution]:
     if not model["converged"]:
         yield {"kind": "not_converged"}
     separated = model["log_likelihood"] > -SEPARATED * data["rows"]["fitted"]
-    if separated or (not model["has_errors"] and model["response"] != "hard"):
+    if separated or (not model["has_errors"] and get_response(model["response"]).norm_identified):
         yield {"kind": "no_errors", "status": model["status"]}
     agreed, starts = model["n_agreed"], model["n_starts"]
     if model["k"] > 1 and agreed < ENOUGH_AGREE and (agreed < starts or starts == 1):

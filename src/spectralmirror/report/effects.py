@@ -8,6 +8,7 @@ import numpy as np
 
 from spectralmirror.mixture.summary import WEIGHT, letters, quantile, table
 from spectralmirror.report.inputs import Inputs
+from spectralmirror.responses import get_response
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["classifiers", "contrast_weights", "contrasts"]
@@ -83,14 +84,14 @@ def _contrasts_of(inputs: Inputs, c: int, binary: list[bool]) -> list[dict[str, 
 def _per_sd(inputs: Inputs) -> Matrix:
     """Return profiles per standard deviation of the features; unit vectors for hard labels."""
     profiles = np.asarray(inputs.mixture.coef_ * inputs.scale)
-    if inputs.mixture.response == "hard":
+    if not get_response(inputs.mixture.response).norm_identified:
         profiles = profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
     return profiles
 
 
 def _effect(inputs: Inputs, j: int, binary: bool, per_sd: float, error: float) -> dict[str, Any]:
     """Return the effect of a step of a feature, which is one SD, or from 0 to 1 if it is binary."""
-    level = binary and inputs.mixture.response != "hard"
+    level = binary and get_response(inputs.mixture.response).norm_identified
     step = 1.0 if level else inputs.scale[j]
     value, per_step = per_sd * step / inputs.scale[j], error * step / inputs.scale[j]
     half = quantile(inputs.mixture, LEVEL) * per_step

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from spectralmirror.report.inputs import Inputs
 from spectralmirror.report.metrics import calibration, comparison
+from spectralmirror.responses import get_response
 from spectralmirror.rows.types import Vector
 
 __all__ = ["FOLDS", "MAX_ROWS", "held_out", "sample"]
@@ -92,7 +93,6 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
     known = np.isfinite(predictions.mixture)
     if not known.any():
         return {"reason": " ".join(dict.fromkeys(failures.values()))}
-    probit = inputs.mixture.response == "probit"
     return {
         "reason": None,
         "failures": [
@@ -100,7 +100,7 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
             for number, why in failures.items()
         ],
         "n_folds": FOLDS,
-        "single": "probit regression" if probit else "logistic regression",
+        "single": f"{get_response(inputs.mixture.response).fitted.name} regression",
         "n_rows": int(known.sum()),
         "n_groups": n_clusters if grouped else None,
         "fresh": _compare(predictions.mixture, predictions, rows),
@@ -192,7 +192,8 @@ def _predict_fold(
 
 def _single_classifier(mixture: Any) -> Any:
     """Return a regression with the penalty of the mixture, l2/2 |u|^2 per SD."""
-    if mixture.response == "probit":  # a logistic one would also differ by its response
+    # the same response: the gain would otherwise be that of another response, too
+    if not get_response(mixture.response).fitted.canonical:
         return clone(mixture).set_params(n_components=1, init="spectral", subspace=None)
     intercept = bool(mixture.fit_intercept)
     return make_pipeline(

@@ -10,8 +10,9 @@ from markupsafe import Markup
 from spectralmirror.report.cautions import supported
 from spectralmirror.report.figures import draw_figures
 from spectralmirror.report.text import formatting
+from spectralmirror.responses import get_response
 
-__all__ = ["render", "templates"]
+__all__ = ["context", "render", "templates"]
 
 
 def render(data: dict[str, Any]) -> str:
@@ -28,8 +29,12 @@ def render(data: dict[str, Any]) -> str:
         A complete HTML document, which loads nothing from elsewhere.
     """
     figures = {name: Markup(svg) for name, svg in draw_figures(data).items()}
-    page = templates().get_template("template.html")
-    return page.render(**data, data=data, figures=figures)
+    return templates().get_template("template.html").render(**context(data), figures=figures)
+
+
+def context(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what the templates refer to: the collected data, and the response of the model."""
+    return {**data, "data": data, "response": get_response(data["model"]["response"])}
 
 
 def templates() -> Environment:

@@ -364,12 +364,12 @@ def fit_table(
         X, y, groups = rows.collected(census.n_rows)
         n_fitted = len(y)
         listen("fitting", 0, None)
-        arguments: tuple[Any, ...] = (_frame(X, names), y, groups)
+        arguments: dict[str, Any] = {"X": _frame(X, names), "y": y, "groups": groups}
     else:
         n_fitted = sum(len(part) for part in rows.parts.survey())
-        arguments = (rows,)
+        arguments = {"X": rows}
     try:
-        mixture.fit(*arguments)
+        mixture.fit(**arguments)
     except ValueError as error:
         told = re.sub(r"\by (?=has|is|mixes)", f"Label {question.label!r} ", str(error))
         raise ValueError(told) from None

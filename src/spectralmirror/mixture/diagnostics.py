@@ -1,0 +1,131 @@
+"""What the user should know about a fit, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy import sparse
+
+from spectralmirror.mixture.criteria import FitQuality
+from spectralmirror.mixture.fitting import Fit
+from spectralmirror.mixture.starts import Start, n_agreeing
+from spectralmirror.rows.grouped import GroupedRows
+
+__all__ = ["Problem", "find_problems", "n_different_rows", "status"]
+
+#: Labels with a log-likelihood per row above minus this are separated.
+SEPARATED = 1e-4
+#: From this many starts on, a best maximum that only one of them reached is mentioned.
+MANY_STARTS = 8
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A reason not to trust a fit, or a part of it.
+
+    Attributes
+    ----------
+    kind : str
+        "collinear features", "dropped components", "not converged", "indistinct components",
+        "separated classes" or "too few different rows".
+    sentence : str
+        What is wrong, and what to do about it.
+    """
+
+    kind: str
+    sentence: str
+
+
+def find_problems(
+    fit: Fit, quality: FitQuality, *, collinear: bool, max_iter: int
+) -> list[Problem]:
+    """Return everything that is wrong with a fit, the most basic problem first."""
+    problems, k = [], len(fit.ascent.parameters)
+    if collinear:
+        problems.append(
+            Problem(
+                "collinear features",
+                "X has too few rows for its features, or columns that can be computed from others: "
+                "many profiles fit the labels equally well, and only the penalty "
+                f"l2={fit.likelihood.l2:g} chooses among them. Use more rows or fewer features.",
+            )
+        )
+    if fit.n_dropped:
+        problems.append(
+            Problem(
+                "dropped components",
+                f"{fit.n_dropped} of {fit.n_dropped + k} components were left without rows and "
+                "dropped: the labels do not support that many. Use fewer components, or "
+                "n_components='auto'.",
+            )
+        )
+    shape = _problem_of_shape(fit, quality, max_iter)
+    return problems if shape is None else [*problems, shape]
+
+
+def _problem_of_shape(fit: Fit, quality: FitQuality, max_iter: int) -> Problem | None:
+    """Return what is wrong with the shape of the likelihood around the end of the climb."""
+    k, rows = len(fit.ascent.parameters), fit.likelihood.rows
+    if not fit.ascent.converged:
+        return Problem(
+            "not converged",
+            f"The likelihood was still rising when the climb ended (max_iter={max_iter}): raise "
+            "max_iter, or l2.",
+        )
+    if fit.is_flat and k > 1:
+        return Problem(
+            "indistinct components",
+            "The likelihood has no sharp maximum: some components are alike, or these rows do not "
+            "determine them, and there are no standard errors. Use fewer components, or "
+            "n_components='auto'.",
+        )
+    if fit.is_flat or quality.criteria.log_likelihood > -SEPARATED * rows.n_present:
+        return Problem(
+            "separated classes",
+            "The likelihood has no sharp maximum: the classes can be separated, or there are too "
+            "few rows, and standard errors are meaningless. Raise l2.",
+        )
+    if k == 1 or fit.information is None or rows.is_grouped:
+        return None
+    n_parameters = quality.criteria.n_parameters
+    n_different = n_different_rows(fit.information.rows, n_parameters)
+    if n_different >= n_parameters:
+        return None
+    return Problem(
+        "too few different rows",
+        f"X has only {n_different} different rows, which cannot determine {n_parameters} "
+        "parameters: other profiles fit equally well, and standard errors are meaningless. Use "
+        "fewer components, more features, or groups.",
+    )
+
+
+def n_different_rows(rows: GroupedRows, most: int) -> int:
+    """Count the rows that differ in their features, up to `most`.
+
+    Without groups, the labels only determine P(y | x) at each different x, and so at most as many
+    parameters as there are different x. Rows that are not in memory are not read again for this:
+    they are assumed to differ.
+    """
+    if not rows.in_memory:
+        return most
+    seen: set[bytes] = set()
+    for block in rows.blocks():
+        for first in range(0, len(block), most):
+            X = block.X[first : first + most]
+            X = X.toarray() if sparse.issparse(X) else X
+            seen.update(row.tobytes() for row in X + 0.0)  # turns -0.0 into 0.0
+            if len(seen) >= most:
+                return most
+    return len(seen)
+
+
+def status(problems: list[Problem], starts: list[Start], *, converged: bool) -> str:
+    """Return what happened in a fit, as text."""
+    n_agreed = n_agreeing(starts)
+    sentences = [problem.sentence for problem in problems]
+    if converged:
+        sentences.append("Converged.")
+    sentences.append(f"{n_agreed} of {len(starts)} starts reached the best maximum.")
+    if n_agreed == 1 and len(starts) >= MANY_STARTS:
+        sentences.append("There may be a better one: raise n_init, or use fewer components.")
+    return " ".join(sentences)

@@ -1,0 +1,210 @@
+"""The observed information, and the Newton steps that end a climb."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from spectralmirror.mixture.curvature import curvature
+from spectralmirror.mixture.lbfgs import FLATTEST_ROW, Ascent
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.rows.grouped import GroupedRows
+from spectralmirror.rows.types import Matrix, Vector
+
+__all__ = ["MOST_PARAMETERS", "Information", "NewtonState", "Top", "information", "polish"]
+
+#: Second derivatives are summed over a sample of this many rows, or more rows per parameter.
+MOST_ROWS, ROWS_A_PARAMETER = 150_000, 50
+#: And of this many groups per component.
+GROUPS_A_COMPONENT = 1_000
+#: The information of more parameters than this is not computed.
+MOST_PARAMETERS = 3_000
+#: Newton steps end when the predicted gain is below this, which is 1e-5 standard errors.
+EXACT = 1e-11
+#: A climb has converged if the predicted gain is below this, which is 1 % of a standard error.
+SETTLED = 1e-4
+MOST_STEPS = 20
+#: An information matrix, scaled to unit diagonal, is singular if an eigenvalue is below the first
+#: bound; its eigenvalues are then raised to the second one.
+SINGULAR, FLATTEST = 1e-10, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """The observed information I about theta, without its last logit, which is fixed.
+
+    Attributes
+    ----------
+    inverse : ndarray
+        I^-1; if I is not positive definite, the inverse of |I|, which has its absolute eigenvalues.
+    proper : bool
+        Whether I is positive definite, as it is at a proper maximum.
+    escape : ndarray or None
+        A direction along which L curves upwards, as it does at a saddle.
+    rows : GroupedRows
+        The rows over which I was summed.
+    share : float
+        Their share of the weight of all rows.
+    """
+
+    inverse: Matrix
+    proper: bool
+    escape: Vector | None
+    rows: GroupedRows
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Top:
+    """Where Newton steps ended, and the information there; None if it is not positive definite."""
+
+    ascent: Ascent
+    information: Information | None
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonState:
+    """The state between two Newton steps.
+
+    Attributes
+    ----------
+    ascent : Ascent
+        theta and L.
+    gradient : ndarray
+        Of L at theta.
+    information : Information
+        At theta, or at an earlier theta.
+    fresh : bool
+        Whether the information is that at theta.
+    promised : float
+        The predicted gain of the last step; 0 if its information was not positive definite.
+    """
+
+    ascent: Ascent
+    gradient: Vector
+    information: Information
+    fresh: bool = True
+    promised: float = np.inf
+
+    @cached_property
+    def step(self) -> Vector:
+        """The Newton step."""
+        return np.asarray(self.information.inverse @ self.gradient[:-1])
+
+    @cached_property
+    def gain(self) -> float:
+        """The gain in L that a quadratic model predicts for the step."""
+        return float(self.step @ self.gradient[:-1]) / 2
+
+    @property
+    def may_step(self) -> bool:
+        """Whether the information is fresh, or steps still shrink fast without a fresh one."""
+        return self.fresh or self.gain < self.promised / 10
+
+    def moved(self, size: float) -> Parameters:
+        """Return theta after this share of the step."""
+        return _moved(self.ascent, size * self.step)
+
+
+def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> Information | None:
+    """Return the observed information; None if there are more than `MOST_PARAMETERS`."""
+    size = len(parameters.packed()) - 1
+    if size > MOST_PARAMETERS:
+        return None
+    n_rows, n_groups = max(MOST_ROWS, ROWS_A_PARAMETER * size), GROUPS_A_COMPONENT * len(parameters)
+    part = likelihood.on(likelihood.rows.sample(n_rows, n_groups, seed))
+    share = part.rows.total_weight / likelihood.rows.total_weight
+    matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share
+    # scaled to unit diagonal, so that what counts as singular does not depend on units
+    least = FLATTEST_ROW * likelihood.rows.total_weight
+    scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), least))
+    scaled = matrix / scale / scale[:, None]
+    try:
+        cho_factor(scaled - SINGULAR * np.eye(size))
+        inverse, proper, escape = cho_solve(cho_factor(scaled), np.eye(size)), True, None
+    except LinAlgError:
+        eigenvalues, vectors = eigh(scaled)
+        inverse = vectors / np.maximum(np.abs(eigenvalues), FLATTEST) @ vectors.T
+        proper, escape = False, vectors[:, 0] / scale if eigenvalues[0] < 0 else None
+    return Information(inverse / scale / scale[:, None], proper, escape, part.rows, share)
+
+
+def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> Top:
+    """Take Newton steps until they gain nothing more.
+
+    One information matrix serves for as long as each step promises far less than the one before.
+    The climb has converged only if the last predicted gain is small; at a saddle it leaves along
+    the direction that curves upwards.
+    """
+    if not ascent.converged:
+        return Top(ascent, None)
+    found = information(likelihood, ascent.parameters, seed)
+    if found is None or found.share < 1:  # the information of a sample is too rough for steps
+        return Top(ascent, found if found is not None and found.proper else None)
+    value, gradient = likelihood.evaluate(ascent.parameters)
+    ascent = replace(ascent, value=value, n_passes=ascent.n_passes + 2)
+    state, gain = NewtonState(ascent, gradient, found), np.inf
+    for _ in range(MOST_STEPS):
+        gain = state.gain
+        following = None if gain < EXACT else _next_state(likelihood, state, seed)
+        if following is None:
+            break
+        state = following
+    best = replace(state.ascent, converged=gain < SETTLED)
+    last = state.information
+    if not state.fresh:
+        last = _information(likelihood, best.parameters, seed)
+    if last.proper:
+        return Top(best, last)
+    return Top(best if last.escape is None else _escaped(likelihood, best, last.escape), None)
+
+
+def _next_state(likelihood: Likelihood, state: NewtonState, seed: int) -> NewtonState | None:
+    """Take a step, or else compute a fresh information; None if neither helps."""
+    following = _uphill(likelihood, state) if state.may_step else None
+    if following is not None or state.fresh:
+        return following
+    ascent = replace(state.ascent, n_passes=state.ascent.n_passes + 1)
+    found = _information(likelihood, ascent.parameters, seed)
+    return NewtonState(ascent, state.gradient, found, True, state.promised)
+
+
+def _uphill(likelihood: Likelihood, state: NewtonState) -> NewtonState | None:
+    """Take a Newton step, or the largest part of it that does not lose; None if all lose."""
+    best = state.ascent
+    noise = 10 * float(np.finfo(likelihood.rows.rows.dtype).eps) * abs(best.value)
+    for n_tried, size in enumerate((1.0, 0.5, 0.1, 0.01), start=1):
+        trial = state.moved(size)
+        value, gradient = likelihood.evaluate(trial)
+        if value >= best.value - noise:
+            n_iter, n_passes = best.n_iter + 1, best.n_passes + n_tried
+            ascent = Ascent(trial, value, n_iter, n_passes, best.converged)
+            promised = state.gain if state.information.proper else 0.0
+            return NewtonState(ascent, gradient, state.information, False, promised)
+    return None
+
+
+def _escaped(likelihood: Likelihood, best: Ascent, direction: Vector) -> Ascent:
+    """Leave a saddle: if a step to either side gains, the climb has not converged."""
+    for size in (1.0, -1.0, 10.0, -10.0):
+        trial = _moved(best, size * direction)
+        value = likelihood.evaluate(trial)[0]
+        if value > best.value + SETTLED:
+            return replace(best, parameters=trial, value=value, converged=False)
+    return best
+
+
+def _moved(ascent: Ascent, step: Vector) -> Parameters:
+    """Return theta after a step; its last logit stays."""
+    theta = ascent.parameters.packed()
+    theta[:-1] += step
+    return Parameters.unpacked(theta, len(ascent.parameters))
+
+
+def _information(likelihood: Likelihood, parameters: Parameters, seed: int) -> Information:
+    found = information(likelihood, parameters, seed)
+    assert found is not None  # there are as many parameters as before
+    return found

@@ -1,0 +1,112 @@
+"""Samples of growing size: starts compete on the smallest, and the best maximum is followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from spectralmirror.mixture.lbfgs import climb
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.starts import FINE
+from spectralmirror.mixture.task import Task
+from spectralmirror.rows.grouped import GroupedRows
+from spectralmirror.rows.sample import SAMPLE_BYTES
+from spectralmirror.rows.types import Matrix
+
+__all__ = ["WarmStart", "follow_maximum", "growing_samples", "largest_sample", "start_sample"]
+
+#: Starts are compared on at least this many rows, in total and per parameter.
+LEAST_ROWS, ROWS_A_PARAMETER = 5_000, 200
+#: And on this many rows of the rarer class per parameter: one class alone says nothing.
+RARE_A_PARAMETER = 10
+#: And on this many groups per component.
+GROUPS_A_COMPONENT = 200
+#: Samples grow by this factor on the way to all rows.
+GROWTH_FACTOR = 4
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """Where to start the climb over all rows.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        theta.
+    inverse : ndarray or None
+        An estimate of the inverse information there, None if there is none.
+    """
+
+    parameters: Parameters
+    inverse: Matrix | None = None
+
+
+def start_sample(task: Task, likelihood: Likelihood) -> Likelihood:
+    """Return the likelihood of a sample that is large enough to compare starts."""
+    n_parameters = task.k * len(likelihood.coordinates.matrix)
+    rare = RARE_A_PARAMETER * n_parameters / max(_rarer_share(likelihood.rows), 1e-9)
+    n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * n_parameters, int(rare))
+    return likelihood.on(likelihood.rows.draw(n_rows, _least_groups(task), task.seed + 1))
+
+
+def largest_sample(task: Task, likelihood: Likelihood) -> Likelihood:
+    """Return the likelihood of as many rows as memory allows, of all rows if possible."""
+    rows = task.likelihood.rows.rows
+    n_rows = SAMPLE_BYTES // 2 // (rows.n_features * rows.dtype.itemsize)
+    grouped = likelihood.rows
+    # rows that are in memory already are not copied if all of them are wanted
+    draw = grouped.sample if grouped.in_memory else grouped.draw
+    return likelihood.on(draw(n_rows, _least_groups(task), task.seed))
+
+
+def growing_samples(
+    task: Task, first: Likelihood, largest: Likelihood, target: Likelihood
+) -> list[Likelihood]:
+    """Return the first sample, and samples each several times larger, up to all rows."""
+    sizes, n = [], first.rows.n_present
+    while GROWTH_FACTOR * n < largest.rows.n_present:
+        n *= GROWTH_FACTOR
+        sizes.append(n)
+    seed, n_groups = task.seed + 1, _least_groups(task)
+    parts = [largest.on(largest.rows.sample(n, n_groups, seed)) for n in sizes]
+    samples = [first]
+    for one in (*parts, largest, target):
+        if one.rows.n_present > samples[-1].rows.n_present:
+            samples.append(one)
+    return samples
+
+
+def follow_maximum(task: Task, start: Parameters, samples: list[Likelihood]) -> WarmStart:
+    """Follow a maximum of the first sample through all samples but the last.
+
+    From few rows to many the maximum moves far, along directions of very different curvature. Most
+    of the way is covered on samples, so that few of the expensive passes over all rows remain. A
+    start that the user gave is not moved.
+    """
+    warm = WarmStart(start)
+    if isinstance(task.init, Parameters):
+        return warm
+    for sample, larger in pairwise(samples):
+        parameters = warm.parameters
+        if sample is not samples[0]:
+            # L-BFGS, whatever the user's solver: this only has to come near the maximum
+            n, inverse = task.max_iter, warm.inverse
+            parameters = climb(sample, parameters, tol=FINE, max_iter=n, inverse=inverse).parameters
+        found = information(sample, parameters, task.seed + 2)
+        share = sample.rows.total_weight / larger.rows.total_weight
+        warm = WarmStart(parameters, None if found is None else found.inverse * share)
+    return warm
+
+
+def _least_groups(task: Task) -> int:
+    return GROUPS_A_COMPONENT * task.k
+
+
+def _rarer_share(grouped: GroupedRows) -> float:
+    """Return the share of the rarer class among rows in memory."""
+    y, weight = grouped.rows.y, grouped.rows.weight
+    positive = float(np.mean((y if weight is None else y[weight > 0]) > 0))
+    return min(positive, 1 - positive)

@@ -1,0 +1,98 @@
+"""What is to be fitted: the likelihood, the number of components, and where to start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from spectralmirror.mixture.lbfgs import Climber
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.rows.types import Matrix
+
+__all__ = ["Subspace", "Task"]
+
+#: A subspace is clear if its weakest direction stands out of the noise this many times.
+CLEAR = 2.0
+#: Limit on the passes of one climb over rows that are not in memory.
+MOST_PASSES = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """The subspace in which to look for starts.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (K, d)
+        Vectors that span it, in the units of x.
+    separation : float
+        How far its weakest direction stands out of the noise.
+    """
+
+    basis: Matrix
+    separation: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether all of its directions clearly stand out of the noise."""
+        return self.separation >= CLEAR
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A mixture to fit. It stays the same during the fit, apart from the state of `rng`.
+
+    Attributes
+    ----------
+    k : int
+        Number of components.
+    likelihood : Likelihood
+        Of all rows, over the whole space.
+    subspace : Subspace or None
+        Where to look for starts; None means the whole space.
+    refine : bool
+        Whether to leave the subspace in the end.
+    init : Parameters, "spectral" or "random"
+        Where to start.
+    n_init, max_iter : int
+        Limits on the number of starts and on the steps of a climb.
+    tol : float
+        The last climb ends at a step that gains less than this.
+    solver : Climber
+        :func:`climb` or :func:`em`.
+    rng : RandomState
+        Source of randomness.
+    """
+
+    k: int
+    likelihood: Likelihood
+    subspace: Subspace | None
+    refine: bool
+    init: Parameters | str
+    n_init: int
+    max_iter: int
+    tol: float
+    solver: Climber
+    rng: np.random.RandomState
+
+    @property
+    def climber(self) -> Climber:
+        """The solver, limited to `max_iter` steps."""
+        return partial(self.solver, max_iter=self.max_iter)
+
+    @property
+    def is_spectral(self) -> bool:
+        """Whether starts are grown from the data, rather than random or given."""
+        return isinstance(self.init, str) and self.init == "spectral"
+
+    @property
+    def max_passes(self) -> int | None:
+        """Limit on the passes of a climb over all rows; None for rows in memory."""
+        return None if self.likelihood.rows.in_memory else MOST_PASSES
+
+    @cached_property
+    def seed(self) -> int:
+        """Seed of the first sample; samples of a sample add to it."""
+        return int(self.rng.randint(2**31))

@@ -1,0 +1,107 @@
+"""The number of components."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from spectralmirror import LinearClassifierMixture
+from spectralmirror.mixture.selection import MOST_COMPONENTS, select_by_bic
+from tests.helpers.mixtures import drawn, fitted, sharp
+
+
+@dataclass
+class Fake:
+    """A candidate of known BIC."""
+
+    k: int
+    bic: float
+    n_dropped: int = 0
+
+    @property
+    def fit(self):
+        return SimpleNamespace(n_dropped=self.n_dropped)
+
+
+def selected(bics, n_visible=1, dropped_at=None):
+    found, path = select_by_bic(
+        lambda k: Fake(k, bics[k - 1], int(k == dropped_at)), lambda _: n_visible
+    )
+    return found.k, list(path)
+
+
+@pytest.mark.parametrize(
+    ("bics", "options", "expected"),
+    [
+        ([10, 11], {}, (1, [1, 2])),
+        ([10, 8, 7, 9], {}, (3, [1, 2, 3, 4])),
+        ([10, 11, 7, 9], {}, (1, [1, 2])),  # it does not look past the first rise
+        ([10, 11, 7, 9], {"n_visible": 3}, (3, [1, 2, 3, 4])),  # unless the spectrum shows more
+        ([10, 10 - 1e-9, 7], {}, (1, [1, 2])),  # no gain but that of rounding
+        ([10, 8, 1], {"dropped_at": 3}, (2, [1, 2])),
+        (list(range(100, 0, -1)), {}, (MOST_COMPONENTS, list(range(1, MOST_COMPONENTS + 1)))),
+    ],
+)
+def test_components_are_added_while_bic_falls(bics, options, expected):
+    assert selected(bics, **options) == expected
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_auto(k):
+    X, y, _ = sharp(6000, profiles=5 * np.eye(k, 5), weights=np.full(k, 1 / k))
+    mixture = fitted(X, y, k="auto")
+    assert mixture.n_components_ == k
+    assert min(mixture.bic_path_, key=mixture.bic_path_.get) == k
+    np.testing.assert_allclose(mixture.bic_path_[k], mixture.bic_)
+    np.testing.assert_allclose(mixture.bic(X, y), mixture.bic_, rtol=1e-9)
+
+
+def test_auto_with_groups():
+    X, y, truth = sharp(3000, profiles=5 * np.eye(4, 8), weights=np.full(4, 0.25), group_size=10)
+    assert fitted(X, y, k="auto", groups=truth.groups).n_components_ == 4
+
+
+def test_labels_independent_of_the_features_have_one_component():
+    X, _, _ = sharp()
+    y = np.random.default_rng(0).choice(["a", "b"], len(X))
+    assert fitted(X, y, k="auto").n_components_ == 1
+
+
+def test_auto_does_not_warn_about_fits_that_it_did_not_choose():
+    for seed in range(3):
+        X = np.random.default_rng(seed).standard_normal((200, 3))
+        mixture = fitted(X, X[:, 0] > 0, k="auto")  # warnings are errors here
+        assert mixture.n_components_ == 1
+
+
+def test_the_path_belongs_to_the_last_fit():
+    X, y, _ = drawn()
+    mixture = fitted(X, y, k="auto")
+    assert set(mixture.bic_path_) >= {1, 2, 3}
+    assert set(mixture.set_params(n_components=2).fit(X, y).bic_path_) == {2}
+
+
+def test_auto_takes_no_profiles():
+    X, y, _ = drawn()
+    with pytest.raises(ValueError, match="n_components='auto' needs init='spectral' or 'random'"):
+        fitted(X, y, k="auto", init=np.eye(2, 4))
+
+
+def test_held_out_likelihood():
+    X, y, _ = sharp(4000)
+    scores = {
+        k: cross_val_score(
+            LinearClassifierMixture(k, random_state=0), X, y, cv=3, scoring="neg_log_loss"
+        ).mean()
+        for k in (1, 2)
+    }
+    assert scores[2] > scores[1]
+    search = GridSearchCV(
+        LinearClassifierMixture(random_state=0),
+        {"n_components": [1, 2]},
+        scoring="neg_log_loss",
+        cv=3,
+    ).fit(X, y)
+    assert search.best_params_ == {"n_components": 2}
