@@ -120,7 +120,7 @@ PLAIN = {
     "scan: misspelt": (lambda: source(label="yy"), "no column 'yy'; did you mean 'y'"),
     "scan: feature": (lambda: source(features=["a", "q"]), "has no column 'q'"),
     "scan: no feature": (lambda: source(features=[]), "has no column of numbers besides"),
-    "scan: twice": (lambda: source(features=["a", "a"]), "'a' stands twice among the features"),
+    "scan: twice": (lambda: source(features=["a", "a"]), "'a' is among the features twice"),
     "scan: label as feature": (lambda: source(features=["y"]), "'y' can be only one thing"),
     "scan: label as group": (lambda: source(groups="y"), "'y' can be only one thing"),
     "scan: groups": (lambda: source(groups="g"), "has no column 'g'"),
@@ -173,7 +173,7 @@ OF_MODELS = {
     ),
     "map: features": (
         lambda m, _: source(features=["a"]).map_to("out.parquet", m.predict_proba),
-        r"X has 1 features, but.*expecting 3 features as input \(rows.parquet, rows 0 to 299\)",
+        r"rows.parquet, rows 0 to 299: X has 1 features, but.*expecting 3 features as input",
     ),
 }
 

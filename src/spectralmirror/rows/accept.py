@@ -104,6 +104,7 @@ def on_parts(
             bound = partial(method, self, **others)
             return lazily(bound, X, *labels, width=width(self), dtype=dtype(self))
 
+        wrapper.takes_named_matrix = True  # type: ignore[attr-defined]
         return cast(Method, wrapper)
 
     return decorate

@@ -23,7 +23,7 @@ from dask.sizeof import sizeof
 from scipy import sparse
 
 from spectralmirror.rows.checks import is_dask
-from spectralmirror.rows.files.arrow import check_columns, common_dtype
+from spectralmirror.rows.column_types import check_columns, common_dtype
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.part import Part

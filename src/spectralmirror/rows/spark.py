@@ -22,14 +22,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from spectralmirror.rows.files.arrow import (
-    check_columns,
-    column_values,
-    common_dtype,
-    matrix,
-    nearest,
-)
+from spectralmirror.rows.column_types import check_columns, common_dtype
+from spectralmirror.rows.files.arrow import column_values, matrix
 from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.rows.messages import did_you_mean
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import RemoteRows
 from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows, joined_groups
@@ -100,7 +96,7 @@ class SparkSource:
         wanted = [features] if isinstance(features, str) else features
         for name in [*taken, *(wanted or [])]:
             if name not in types:
-                raise ValueError(f"The DataFrame has no column {name!r}{nearest(name, types)}.")
+                raise ValueError(f"The DataFrame has no column {name!r}{did_you_mean(name, types)}")
         kinds = {name: kind.simpleString() for name, kind in types.items()}
         if wanted is None:
             wanted = [n for n in types if n not in taken and _is_number(kinds[n])]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spectralmirror.rows.files.arrow import check_columns, common_dtype
-from spectralmirror.rows.files.readers import paths_of
+from spectralmirror.rows.column_types import check_columns, common_dtype
+from spectralmirror.rows.files.paths import paths_of
 from spectralmirror.rows.part import SURVEYED, Part
 
 __all__ = ["ArrayParts", "OwnParts"]
