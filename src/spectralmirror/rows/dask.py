@@ -7,13 +7,9 @@ the middle only costs the time to compute its partitions again.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import operator
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import getitem
 from typing import Any, TypeVar
@@ -36,8 +32,6 @@ __all__ = ["dask_rows", "lazily"]
 T = TypeVar("T")
 #: So many partial sums are merged by one task.
 FAN_IN = 8
-#: Options of glibc's mallopt, its default for the second, and as many bytes as a task may keep.
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, MMAP_THRESHOLD, KEPT = -1, -3, 1 << 17, 1 << 30
 
 
 def dask_rows(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[PartitionedGroups, Any]:
@@ -200,35 +194,11 @@ def _applied(method: Callable[..., Any], empty: Any, X: Any, *columns: Any) -> A
 
 
 def _apply(function: Callable[[int, int, Part], T], number: int, *columns: Any) -> T:
-    with _freed_memory_kept():
-        return function(number, 0, _part(number, *columns))
+    return function(number, 0, _part(number, *columns))
 
 
 def _apply_to_groups(function: Callable[[InMemoryGroups], T], rows: Rows) -> T:
-    with _freed_memory_kept():
-        return function(InMemoryGroups.of(rows))
-
-
-@contextmanager
-def _freed_memory_kept() -> Iterator[None]:
-    """Let a task keep the memory that it frees until it ends (glibc).
-
-    Dask's workers hand every freed page back to the system at once (MALLOC_TRIM_THRESHOLD_), and
-    every block of rows then has to ask for its memory again, page by page: sums took 1.7 times as
-    long.
-    """
-    threshold = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
-    libc: Any = ctypes.CDLL(None) if sys.platform == "linux" and threshold.isdigit() else None
-    if not hasattr(libc, "mallopt"):
-        yield
-        return
-    libc.mallopt(M_TRIM_THRESHOLD, KEPT)
-    libc.mallopt(M_MMAP_THRESHOLD, KEPT)
-    try:
-        yield
-    finally:
-        libc.mallopt(M_TRIM_THRESHOLD, int(threshold))
-        libc.mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD)
+    return function(InMemoryGroups.of(rows))
 
 
 def _merge(*values: Any) -> Any:
