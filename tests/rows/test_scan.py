@@ -1,5 +1,7 @@
 """Scans of any kind of source give the same fit as the rows in memory."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -162,9 +164,6 @@ def test_moments_of_one_s_own_loop(rows):
 
 
 def test_extras_are_imported_only_when_used():
-    import subprocess
-    import sys
-
     program = (
         "import sys, spectralmirror, numpy as np\n"
         "spectralmirror.SpectralMirror(1).fit(np.random.randn(50, 2), np.arange(50) % 2)\n"
@@ -178,8 +177,23 @@ def test_extras_are_imported_only_when_used():
         "except ImportError as error:\n"
         "    assert 'spectralmirror[spark]' in str(error)\n"
     )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program])
-    assert done.returncode == 0
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", program]).returncode == 0
+
+
+def test_arrays_and_dask_need_neither_pyarrow_nor_polars():
+    pytest.importorskip("dask")
+    program = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(['pyarrow', 'polars', 'pandas']))\n"  # not installed
+        "import numpy as np, dask.array as da\n"
+        "from spectralmirror import LinearClassifierMixture, SpectralMirror\n"
+        "X, groups = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200) // 4\n"
+        "y = X[:, 0] > 0\n"
+        "LinearClassifierMixture(1).fit(X, y, groups=groups).predict(X)\n"
+        "there = [da.from_array(values, chunks=(50, -1)[: values.ndim]) for values in (X, y)]\n"
+        "SpectralMirror(1).fit(*there, groups=groups).transform(there[0]).compute()\n"
+    )
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", program]).returncode == 0
 
 
 def test_bad_use(rows, tmp_path):

@@ -9,7 +9,7 @@ from spectralmirror.rows.part import Part
 
 __all__ = ["ContiguityCheck"]
 
-#: Beyond so many groups we stop tracking and assume that groups are scattered.
+#: Beyond this number of groups we stop tracking and assume that groups are scattered.
 MOST_GROUPS = 20_000_000
 
 

@@ -1,8 +1,8 @@
 """Dask arrays and DataFrames: partitions are summed where they are, and merged as a tree.
 
-Nothing but sums, and a bounded sample of rows, comes to the client. Every pass computes the
-partitions anew from what they are made of, unless they were persisted, so a worker that is lost in
-the middle only costs the time to compute its partitions again.
+Only sums, and a bounded sample of rows, come to the client. Every pass computes the partitions
+again unless they were persisted, so a worker that is lost costs only the time to compute its
+partitions once more.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from spectralmirror.rows.survey import Encoding, Survey
 __all__ = ["dask_rows", "lazily"]
 
 T = TypeVar("T")
-#: So many partial sums are merged by one task.
+#: Number of partial sums that one task merges.
 FAN_IN = 8
 
 
 def dask_rows(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[PartitionedGroups, Any]:
-    """Return the rows of dask collections, and the names of the features where they have some."""
+    """Return the rows of Dask collections, and the names of the features if they have names."""
     names, dtype, blocks = _blocks(X)
     columns = {"y": y, "sample_weight": sample_weight, "groups": groups}
     aligned = [_aligned(name, values, X, len(blocks)) for name, values in columns.items()]
@@ -49,9 +49,9 @@ def dask_rows(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Partitio
 
 
 def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None, dtype: Any) -> Any:
-    """Apply a method that takes rows to every partition; the result is a dask array.
+    """Apply a method that takes rows to every partition; the result is a Dask array.
 
-    `width` is the number of columns that it returns, None for one number a row.
+    `width` is the number of columns that the method returns, or None for one number per row.
     """
     import dask.array as da
 
@@ -70,16 +70,16 @@ def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None,
 
 @dataclass(frozen=True, eq=False)
 class DaskParts:
-    """Partitions: tasks that make features, labels, weights and groups.
+    """Partitions: tasks that compute features, labels, weights and groups.
 
-    The task that sums a partition puts them together itself, so that it runs where they are.
+    The task that sums a partition assembles them itself, so that it runs where they are.
     """
 
     tasks: list[tuple[Any, ...]]
 
     def map_reduce(self, function: Callable[[int, int, Part], T]) -> T | None:
-        """Return the sum of function(number, 0, part), computed by whatever client is active."""
-        shared = _literal(function)  # once in the graph, however many tasks use it
+        """Return the sum of function(number, 0, part), computed by the active client."""
+        shared = _literal(function)  # in the graph only once
         values = [_delayed(_apply, shared, i, *row) for i, row in enumerate(self.tasks)]
         found: T | None = _computed(values)
         return found
@@ -93,7 +93,7 @@ class DaskGroups:
 
     @classmethod
     def of(cls, rows: RemoteRows) -> DaskGroups:
-        """Send every row to the partition that the key of its group decides."""
+        """Send every row to the partition that its group's key determines."""
         import dask
 
         n, encoding = len(rows.parts.tasks), _literal(rows.encoding)
@@ -113,7 +113,7 @@ class DaskGroups:
 
 
 def _blocks(X: Any) -> tuple[Any, np.dtype[Any], list[Any]]:
-    """Return the names of the features, their precision, and a task for the rows of each part."""
+    """Return the names of the features, their precision, and a task per partition."""
     if hasattr(X, "columns"):
         check_columns(dict(zip(X.columns, X.dtypes, strict=True)))
         return list(X.columns), common_dtype(X.dtypes), list(X.to_delayed())
@@ -131,7 +131,7 @@ def _n_features(X: Any) -> int:
 
 
 def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
-    """Return a column in the parts in which X is."""
+    """Return a column in the same partitions as X."""
     if values is None:
         return [None] * n_parts
     if np.ndim(values) == 0 and name == "sample_weight":
@@ -156,7 +156,7 @@ def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
 
 
 def _cut(values: Any, X: Any, name: str) -> list[Any]:
-    """Cut a column that is in memory as X is cut."""
+    """Split a column in memory into the partitions of X."""
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan]
     if np.isnan(lengths).any():
         import dask
@@ -232,7 +232,7 @@ def _part(number: int, X: Any, y: Any, weight: Any, groups: Any) -> Part:
 
 
 def _matrix(X: Any, place: str) -> Any:
-    """Return the rows of a partition as an array; NaN where nullable columns have no value."""
+    """Return the rows of a partition as an array, with NaN for missing values."""
     matrix = np.asarray(X)
     if matrix.dtype != object:
         return matrix

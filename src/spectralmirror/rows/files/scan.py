@@ -90,7 +90,7 @@ def scan(
         raise ValueError(f"block_bytes must be a whole number of at least 1, got {block_bytes!r}.")
     if _is_array(source):
         if features is not None:
-            raise ValueError("features are columns with names, which arrays do not have.")
+            raise ValueError("features names columns, but arrays have no names.")
         return Scan(ArrayParts.of(source, label, groups, sample_weight), block_bytes)
     if is_readable(source):
         columns = Columns.of(readers_of(source), label, features, groups, sample_weight)
@@ -102,7 +102,7 @@ def scan(
         )
     if features is not None or any(v is not None for v in (label, groups, sample_weight)):
         raise ValueError(
-            "A reader of one's own yields (X, y, groups, sample_weight) itself: pass no columns."
+            "Your own reader yields (X, y, groups, sample_weight) itself: pass no columns."
         )
     return Scan(OwnParts.of(source), block_bytes)
 
