@@ -18,6 +18,13 @@ def check(groups, sizes):
     return found.is_contiguous
 
 
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=10), st.integers(1, 7))
+def test_contiguous_groups_that_continue_in_the_next_part(sizes, size):
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    assert check(groups, [size] * 60)
+    assert not check(np.append(groups, [-1, 0]), [size] * 62)
+
+
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30), st.integers(1, 10))
 def test_groups_are_contiguous_if_none_begins_twice(groups, size):
     begun = [g for i, g in enumerate(groups) if i == 0 or groups[i - 1] != g]
