@@ -1,4 +1,4 @@
-"""Whatever is passed to fit, as a rowset: arrays, scans of files, dask and Spark collections."""
+"""Whatever is passed to fit, as rows in groups: arrays, scans, Dask and Spark collections."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def accept_rows(
 
 
 def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> None:
-    """Set what scikit-learn learns from X."""
+    """Set the attributes that scikit-learn sets from X."""
     estimator.n_features_in_ = n_features
     if names is not None and all(isinstance(name, str) for name in names):
         estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -71,10 +71,10 @@ def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> N
 def on_parts(
     width: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda _: np.float64
 ) -> Callable[[Method], Method]:
-    """Let a method that takes rows take dask collections too, lazily, a partition at a time.
+    """Let a method that takes rows take Dask collections, too: lazily, partition by partition.
 
-    `width` is the number of columns that it returns (None for a value a row), and `dtype` their
-    type, as functions of the estimator.
+    `width` and `dtype` are functions of the estimator: the number of columns that the method
+    returns (None for one value per row), and their type.
     """
 
     def decorate(method: Method) -> Method:
@@ -94,23 +94,26 @@ def on_parts(
             given = signature(method).bind(self, X, *columns, **options).arguments
             if given.get("groups") is not None:
                 raise ValueError(
-                    f"{method.__name__} takes dask collections without groups: rows of a group may "
+                    f"{method.__name__} takes Dask collections without groups: rows of a group may "
                     "be in different partitions."
                 )
             if np.ndim(given.get("component_weights", 0)) > 1:
-                raise ValueError("component_weights must be one number for each component here.")
+                raise ValueError(
+                    "component_weights must hold one number per component for Dask collections."
+                )
             labels = [given["y"]] if "y" in given else []
             others = {n: v for n, v in given.items() if n == "component_weights"}
             bound = partial(method, self, **others)
             return lazily(bound, X, *labels, width=width(self), dtype=dtype(self))
 
+        wrapper.takes_named_matrix = True  # type: ignore[attr-defined]
         return cast(Method, wrapper)
 
     return decorate
 
 
 def count_scans(estimator: Any, grouped: GroupedRows) -> None:
-    """Set how often rows that are not in memory were read."""
+    """Set `n_scans_`: how often rows that are not in memory were read."""
     if grouped.in_memory:
         vars(estimator).pop("n_scans_", None)
     else:

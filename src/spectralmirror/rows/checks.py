@@ -1,10 +1,9 @@
-"""What users pass, turned into rows; what cannot be, into one clear sentence."""
+"""What users pass, turned into rows, or refused in one clear sentence."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,20 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
+from spectralmirror.rows.feature_table import (
+    NamedMatrix,
+    check_kind,
+    check_names,
+    column_names,
+    find_column_without_numbers,
+)
 from spectralmirror.rows.hashing import group_keys
+from spectralmirror.rows.labels import check_classes, check_labels, signs, unique_labels
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.messages import (
-    explain_features,
-    explain_labels,
-    is_missing,
-    names_of,
+    CollinearError,
+    ColumnError,
+    first_missing,
+    named_columns,
     numbers,
-    refuse_features,
     refuse_masked,
-    shortened,
 )
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.source import Source
@@ -48,64 +52,33 @@ __all__ = [
     "check_table",
     "is_dask",
     "named_columns",
-    "signs",
-    "unique_labels",
+    "not_finite",
 ]
 
 FLOATS = [np.float64, np.float32]
-#: So many matrices of d x d numbers are in memory at the same time, at least.
+#: At least this many matrices of d x d numbers are in memory at the same time.
 MATRICES = 4
-
-
-class ColumnError(ValueError):
-    """Something is wrong with columns of X; `describe` names them as the user does."""
-
-    def __init__(self, message: str, columns: NDArray[np.intp]):
-        super().__init__(message, columns)
-        self.message, self.columns = message, columns
-
-    def __str__(self) -> str:
-        return self.describe(None)
-
-    def describe(self, names: Sequence[str] | None) -> str:
-        """Return the message with the columns by name, or by number where they have none."""
-        shown = [str(j) if names is None else repr(str(names[j])) for j in self.columns[:10]]
-        more = "" if len(self.columns) <= 10 else f" and {len(self.columns) - 10} more"
-        plural = "s" if len(self.columns) > 1 else ""
-        return self.message.format(columns=f"column{plural} {', '.join(shown)}{more}")
-
-
-class CollinearError(ColumnError):
-    """Some columns can be computed from others."""
-
-
-@contextmanager
-def named_columns(estimator: Any) -> Iterator[None]:
-    """Let errors about columns speak of them by the names that the estimator has seen."""
-    try:
-        yield
-    except ColumnError as error:
-        raise ValueError(error.describe(getattr(estimator, "feature_names_in_", None))) from None
 
 
 def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray[Any]]:
     """Return rows with labels -1 and +1, and the two classes they stand for.
 
-    Values are not looked at here: that would cost a pass over the rows, and what is not finite
-    shows in the first sums (:func:`check_finite`).
+    Values are not inspected here, which would cost a pass over the rows: the first sums show
+    whether all of them are finite (:func:`check_finite`).
     """
-    refuse_features(X)
     if y is None:
+        check_kind(X)
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
             "call fit(X, y) with one binary label for each row."
         )
-    y = check_labels(y)
+    X, y = check_kind(X), check_labels(y)
+    check_names(X)
     if hasattr(X, "__len__") or hasattr(X, "shape"):
-        n, n_labels = _num_samples(X), _num_samples(y)
-        if n != n_labels:
+        n = _num_samples(X)
+        if n != len(y):
             raise ValueError(
-                f"X has {n} rows but y has {n_labels} labels: pass exactly one label for each row."
+                f"X has {n} rows but y has {len(y)} labels: pass exactly one label for each row."
             )
     X, y = _validated(partial(validate_data, estimator), X, y)
     weight = None if sample_weight is None else check_weights(sample_weight, len(y), X.dtype)
@@ -115,101 +88,99 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
     return Rows(X, signs(y, classes, X.dtype), weight), classes
 
 
-def check_labels(y: Any) -> Any:
-    """Return labels that are all there, in a type that scikit-learn knows."""
-    refuse_masked(y, "y")
-    if hasattr(y, "isna") and np.any(y.isna()):
-        explain_labels(y)
-    try:
-        single = np.asarray(y).ndim == 0
-    except ValueError:  # lists of different lengths
-        single = True
-    if single:
-        raise ValueError(
-            f"y must hold one label for each row of X (be a 1d array), got {shortened(y)}."
-        )
-    kind = getattr(getattr(y, "dtype", None), "kind", "")
-    return y.astype(object) if kind == "T" else y  # text of variable length
-
-
 def check_features(X: Any, estimator: Any = None) -> Any:
     """Return X as an array or CSR matrix of finite floats.
 
-    With the features that a fitted estimator knows, where there is one.
+    A fitted estimator, if given, knows how many features there must be and their names.
     """
-    refuse_features(X)
-    checked = partial(check_array, input_name="X")
-    if estimator is not None:
-        checked = partial(validate_data, estimator, reset=False)
-    found = _validated(checked, X)
+    names = None
+    if isinstance(X, NamedMatrix):
+        names, X = X.columns, _without_names(X, estimator)
+    X = check_kind(X)
+    check = partial(check_array, input_name="X")
+    if estimator is not None and names is None:
+        check_names(X)
+        check = partial(validate_data, estimator, reset=False)
+    found = _validated(check, X)
     with np.errstate(over="ignore", invalid="ignore"):
         total = found.sum()
     if not np.isfinite(total):
-        bad = reduce(Rows(found, np.empty(found.shape[0])), _Bad.of)
-        if bad.what:
-            names = names_of(X) if hasattr(X, "columns") else None
-            raise ValueError(bad.error().describe(names))
+        names = column_names(X) if names is None and hasattr(X, "columns") else names
+        bad = reduce(Rows(found, np.empty(found.shape[0])), _FirstNotFinite.of)
+        if bad.error is not None:
+            raise ValueError(bad.error.describe(names))
     return found
 
 
+def _without_names(X: NamedMatrix, estimator: Any) -> NDArray[Any]:
+    """Return the values; raise if the estimator was fitted to columns of other names."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and list(known) != X.columns:
+        raise ValueError(f"X has the feature names {X.columns}, but {list(known)} were fitted.")
+    return X.values
+
+
 def check_table(A: Any, name: str) -> NDArray[np.float64]:
-    """Return a small table of finite numbers, such as profiles, one a row."""
+    """Return a small table of finite numbers, such as profiles, one vector per row."""
     refuse_masked(A, name)
     try:
         with np.errstate(over="ignore"):
-            return np.asarray(check_array(A, dtype=np.float64, input_name=name))
+            found = np.asarray(
+                check_array(A, dtype=np.float64, input_name=name, ensure_2d=False, allow_nd=True)
+            )
     except OverflowError:
         raise ValueError(f"{name} holds whole numbers that are too large for float64.") from None
-    except ValueError as error:
-        if "Expected 2D" not in str(error):
-            raise
+    if found.ndim != 2:
         raise ValueError(
-            f"{name} must be a table, one vector a row, got shape {np.shape(A)}: use "
-            f"[{name}] for a single vector."
-        ) from None
+            f"{name} must be a table, one vector per row, got shape {found.shape}: use [{name}] "
+            "for a single vector."
+        )
+    return found
 
 
 def check_memory(d: int) -> None:
-    """Raise where matrices of d x d numbers do not fit into memory.
+    """Raise if matrices of d x d numbers do not fit into memory.
 
-    A few of them are needed at the same time: sums of the rows, their factors, and copies.
+    Several are needed at the same time: sums of the rows, their factors, and copies.
     """
-    needed, there = MATRICES * 8 * d * d, memory()
-    if there is not None and needed > there:
+    needed, available = MATRICES * 8 * d * d, memory()
+    if available is not None and needed > available:
         raise ValueError(
             f"X has {d} features: products of all pairs of them take {needed / 1e9:,.0f} GB of "
-            f"memory, and there are {there / 1e9:,.0f}. Select features, or reduce X first, for "
-            "example with sklearn.decomposition.TruncatedSVD."
+            f"memory, and there are {available / 1e9:,.0f}. Select features, or reduce X first, "
+            "for example with sklearn.decomposition.TruncatedSVD."
         )
 
 
 def memory() -> int | None:
-    """Return how many bytes of memory the machine has, None where it does not say."""
+    """Return the memory of the machine in bytes, or None if it is unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
 
 
-def _validated(checked: Callable[..., Any], X: Any, *labels: Any) -> Any:
-    """Let scikit-learn make floats of X, which may be infinite, in our words where it cannot."""
+def _validated(check: Callable[..., Any], X: Any, *labels: Any) -> Any:
+    """Let scikit-learn turn X into floats, which may be infinite; name the column if it cannot."""
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # of longer floats: infinity is told
-            return checked(X, *labels, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite values are reported later
+            return check(X, *labels, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
     except (TypeError, ValueError, OverflowError) as error:
-        explain_features(X, error)
-        for y in labels:
-            explain_labels(y)
-        raise
+        if isinstance(error, TypeError) and not hasattr(X, "columns"):
+            raise  # neither numbers nor text: scikit-learn says so
+        found = find_column_without_numbers(X)
+        if found is None:
+            raise
+        raise found from None
 
 
 def check_groups(groups: Any, n: int) -> NDArray[np.int64] | None:
-    """Return the groups numbered from 0 on, in the order of their values; None for None."""
+    """Return the groups numbered from 0 in the order of their values, or None for None."""
     return None if groups is None else _numbered(groups, n)[1]
 
 
 def check_group_keys(groups: Any, n: int) -> NDArray[np.uint64] | None:
-    """Return the key of each row's group, None for None."""
+    """Return the key of each row's group, or None for None."""
     if groups is None:
         return None
     found, numbers = _numbered(groups, n)
@@ -218,20 +189,17 @@ def check_group_keys(groups: Any, n: int) -> NDArray[np.uint64] | None:
 
 def _numbered(groups: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the different values of groups, and the number of its value for each row."""
-    missing = "groups has missing values: give such rows a group of their own."
     refuse_masked(groups, "groups")
     values = np.asarray(groups)
-    known = hasattr(groups, "isna") and values.ndim == 1 and values.dtype.kind != "O"
-    if known and np.any(groups.isna()):
-        raise ValueError(missing)
     if values.dtype.kind in "US" and isinstance(groups, list | tuple):
         values = np.asarray(groups, dtype=object)  # 1 and "1" are not the same group
     if values.shape != (n,):
         raise ValueError(
             f"groups must hold one value for each of {n} rows, got shape {values.shape}."
         )
-    if values.dtype.kind in "fOMm" and any(map(is_missing, values)):
-        raise ValueError(missing)
+    unknown = hasattr(groups, "isna") and np.any(groups.isna())
+    if unknown or first_missing(values) is not None:
+        raise ValueError("groups has missing values: give such rows a group of their own.")
     try:
         found, numbers = np.unique(values, return_inverse=True)
     except TypeError:
@@ -239,53 +207,13 @@ def _numbered(groups: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return found, numbers.astype(np.int64)
 
 
-def unique_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the different labels, sorted."""
-    try:
-        return np.unique(y)
-    except (TypeError, ValueError):  # the latter of arrays
-        explain_labels(y)
-        raise ValueError(
-            "y mixes values that cannot be compared (such as text and missing values): "
-            "use two labels of one kind."
-        ) from None
-
-
-def signs(y: NDArray[Any], classes: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return -1 for the first class and +1 for the second."""
-    return np.where(y == classes[1], 1, -1).astype(dtype)
-
-
-def check_classes(classes: NDArray[Any]) -> None:
-    """Raise where there are not exactly two different labels."""
-    odd = next((value for value in classes.tolist() if isinstance(value, tuple | list)), None)
-    if odd is not None:
-        raise ValueError(f"y holds {shortened(odd)}: use single values as labels, text or numbers.")
-    if len(classes) == 2:
-        return
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has only one class, {classes.tolist()[0]!r}: pass labels of two classes."
-        )
-    shown = ", ".join(f"{value!r:.80}" for value in classes[:3].tolist())
-    if type_of_target(classes) == "continuous":
-        raise ValueError(
-            f"Unknown label type: y is continuous ({shown}, ...), but labels have two classes: "
-            "compare it with a threshold first, for example y > 0."
-        )
-    raise ValueError(
-        f"Only binary classification is supported. y has {len(classes)} different values "
-        f"({shown}{', ...' if len(classes) > 3 else ''}): keep or merge them into two classes."
-    )
-
-
 def check_finite(rows: Source, *sums: NDArray[Any]) -> None:
-    """Raise where sums over the rows show that some value is not finite."""
+    """Raise if sums over the rows show that some value is not finite."""
     if all(np.isfinite(part).all() for part in sums):
         return
-    bad = reduce(rows, _Bad.of)
-    if bad.what:
-        raise bad.error()
+    bad = reduce(rows, _FirstNotFinite.of)
+    if bad.error is not None:
+        raise bad.error
     large = [~np.isfinite(part) for part in sums if part.shape == (rows.n_features,)]
     columns = np.flatnonzero(np.any(large, axis=0)) if large else np.arange(0)
     raise ColumnError(
@@ -295,34 +223,32 @@ def check_finite(rows: Source, *sums: NDArray[Any]) -> None:
     )
 
 
-@dataclass(frozen=True)
-class _Bad:
-    """The first value that is not finite: what it is (empty for none), its column and place."""
+def not_finite(X: Any, where: Callable[[int], str]) -> ColumnError | None:
+    """Return an error about the first value that is not finite; `where` names its row."""
+    X = X.toarray() if sparse.issparse(X) else X
+    bad = ~np.isfinite(X)
+    if not bad.any():
+        return None
+    row, column = np.argwhere(bad)[0].tolist()
+    what = "NaN" if np.isnan(X[row, column]) else "infinity"
+    return ColumnError(
+        f"Input X contains {what} in {{columns}}{{place}}: remove or impute such values first "
+        "(for example with sklearn.impute.SimpleImputer).",
+        (column,),
+        where(row),
+    )
 
-    what: str
-    column: int
-    place: str
+
+@dataclass(frozen=True)
+class _FirstNotFinite:
+    error: ColumnError | None
 
     @classmethod
-    def of(cls, block: Rows) -> _Bad:
-        X = block.X.toarray() if sparse.issparse(block.X) else block.X
-        finite = np.isfinite(X)
-        if finite.all():
-            return cls("", 0, "")
-        column = int(np.flatnonzero(~finite.all(axis=0))[0])
-        what = "NaN" if np.isnan(X[:, column]).any() else "infinity"
-        return cls(what, column, f" ({block.place})" if block.place else "")
+    def of(cls, block: Rows) -> _FirstNotFinite:
+        return cls(not_finite(block.X, lambda _: block.place))
 
-    def __add__(self, other: _Bad) -> _Bad:
-        return self if self.what else other
-
-    def error(self) -> ColumnError:
-        """Return what to raise."""
-        return ColumnError(
-            f"Input X contains {self.what} in {{columns}}{self.place}: remove or impute such "
-            "values first (for example with sklearn.impute.SimpleImputer).",
-            np.array([self.column]),
-        )
+    def __add__(self, other: _FirstNotFinite) -> _FirstNotFinite:
+        return self if self.error is not None else other
 
 
 def check_mean(mean: ArrayLike, d: int) -> NDArray[np.float64]:

@@ -1,19 +1,15 @@
 """Dask arrays and DataFrames: partitions are summed where they are, and merged as a tree.
 
-Nothing but sums, and a bounded sample of rows, comes to the client. Every pass computes the
-partitions anew from what they are made of, unless they were persisted, so a worker that is lost in
-the middle only costs the time to compute its partitions again.
+Only sums, and a bounded sample of rows, come to the client. Every pass computes the partitions
+again unless they were persisted, so a worker that is lost costs only the time to compute its
+partitions once more.
 """
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import operator
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import getitem
 from typing import Any, TypeVar
@@ -23,7 +19,7 @@ from dask.sizeof import sizeof
 from scipy import sparse
 
 from spectralmirror.rows.checks import is_dask
-from spectralmirror.rows.files.arrow import check_columns, common_dtype
+from spectralmirror.rows.column_types import check_columns, common_dtype
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.part import Part
@@ -34,14 +30,12 @@ from spectralmirror.rows.survey import Encoding, Survey
 __all__ = ["dask_rows", "lazily"]
 
 T = TypeVar("T")
-#: So many partial sums are merged by one task.
+#: Number of partial sums that one task merges.
 FAN_IN = 8
-#: Options of glibc's mallopt, its default for the second, and as many bytes as a task may keep.
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, MMAP_THRESHOLD, KEPT = -1, -3, 1 << 17, 1 << 30
 
 
 def dask_rows(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[PartitionedGroups, Any]:
-    """Return the rows of dask collections, and the names of the features where they have some."""
+    """Return the rows of Dask collections, and the names of the features if they have names."""
     names, dtype, blocks = _blocks(X)
     columns = {"y": y, "sample_weight": sample_weight, "groups": groups}
     aligned = [_aligned(name, values, X, len(blocks)) for name, values in columns.items()]
@@ -55,9 +49,9 @@ def dask_rows(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Partitio
 
 
 def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None, dtype: Any) -> Any:
-    """Apply a method that takes rows to every partition; the result is a dask array.
+    """Apply a method that takes rows to every partition; the result is a Dask array.
 
-    `width` is the number of columns that it returns, None for one number a row.
+    `width` is the number of columns that the method returns, or None for one number per row.
     """
     import dask.array as da
 
@@ -76,16 +70,16 @@ def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None,
 
 @dataclass(frozen=True, eq=False)
 class DaskParts:
-    """Partitions: tasks that make features, labels, weights and groups.
+    """Partitions: tasks that compute features, labels, weights and groups.
 
-    The task that sums a partition puts them together itself, so that it runs where they are.
+    The task that sums a partition assembles them itself, so that it runs where they are.
     """
 
     tasks: list[tuple[Any, ...]]
 
     def map_reduce(self, function: Callable[[int, int, Part], T]) -> T | None:
-        """Return the sum of function(number, 0, part), computed by whatever client is active."""
-        shared = _literal(function)  # once in the graph, however many tasks use it
+        """Return the sum of function(number, 0, part), computed by the active client."""
+        shared = _literal(function)  # in the graph only once
         values = [_delayed(_apply, shared, i, *row) for i, row in enumerate(self.tasks)]
         found: T | None = _computed(values)
         return found
@@ -99,7 +93,7 @@ class DaskGroups:
 
     @classmethod
     def of(cls, rows: RemoteRows) -> DaskGroups:
-        """Send every row to the partition that the key of its group decides."""
+        """Send every row to the partition that its group's key determines."""
         import dask
 
         n, encoding = len(rows.parts.tasks), _literal(rows.encoding)
@@ -119,7 +113,7 @@ class DaskGroups:
 
 
 def _blocks(X: Any) -> tuple[Any, np.dtype[Any], list[Any]]:
-    """Return the names of the features, their precision, and a task for the rows of each part."""
+    """Return the names of the features, their precision, and a task per partition."""
     if hasattr(X, "columns"):
         check_columns(dict(zip(X.columns, X.dtypes, strict=True)))
         return list(X.columns), common_dtype(X.dtypes), list(X.to_delayed())
@@ -137,7 +131,7 @@ def _n_features(X: Any) -> int:
 
 
 def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
-    """Return a column in the parts in which X is."""
+    """Return a column in the same partitions as X."""
     if values is None:
         return [None] * n_parts
     if np.ndim(values) == 0 and name == "sample_weight":
@@ -162,7 +156,7 @@ def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
 
 
 def _cut(values: Any, X: Any, name: str) -> list[Any]:
-    """Cut a column that is in memory as X is cut."""
+    """Split a column in memory into the partitions of X."""
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan]
     if np.isnan(lengths).any():
         import dask
@@ -200,35 +194,11 @@ def _applied(method: Callable[..., Any], empty: Any, X: Any, *columns: Any) -> A
 
 
 def _apply(function: Callable[[int, int, Part], T], number: int, *columns: Any) -> T:
-    with _freed_memory_kept():
-        return function(number, 0, _part(number, *columns))
+    return function(number, 0, _part(number, *columns))
 
 
 def _apply_to_groups(function: Callable[[InMemoryGroups], T], rows: Rows) -> T:
-    with _freed_memory_kept():
-        return function(InMemoryGroups.of(rows))
-
-
-@contextmanager
-def _freed_memory_kept() -> Iterator[None]:
-    """Let a task keep the memory that it frees until it ends (glibc).
-
-    Dask's workers hand every freed page back to the system at once (MALLOC_TRIM_THRESHOLD_), and
-    every block of rows then has to ask for its memory again, page by page: sums took 1.7 times as
-    long.
-    """
-    threshold = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
-    libc: Any = ctypes.CDLL(None) if sys.platform == "linux" and threshold.isdigit() else None
-    if not hasattr(libc, "mallopt"):
-        yield
-        return
-    libc.mallopt(M_TRIM_THRESHOLD, KEPT)
-    libc.mallopt(M_MMAP_THRESHOLD, KEPT)
-    try:
-        yield
-    finally:
-        libc.mallopt(M_TRIM_THRESHOLD, int(threshold))
-        libc.mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD)
+    return function(InMemoryGroups.of(rows))
 
 
 def _merge(*values: Any) -> Any:
@@ -262,7 +232,7 @@ def _part(number: int, X: Any, y: Any, weight: Any, groups: Any) -> Part:
 
 
 def _matrix(X: Any, place: str) -> Any:
-    """Return the rows of a partition as an array; NaN where nullable columns have no value."""
+    """Return the rows of a partition as an array, with NaN for missing values."""
     matrix = np.asarray(X)
     if matrix.dtype != object:
         return matrix

@@ -91,7 +91,7 @@ class GroupedRows(Protocol):
     is_remote : bool
         Whether other processes hold the rows and sum them there.
     n_groups : int
-        Number of groups with a row that counts.
+        Number of groups with a row of positive weight.
     n_single : int
         Number of groups with exactly one row.
     total_weight : float
@@ -302,7 +302,7 @@ class InMemoryGroups(GroupedRows):
 
 
 def _share_of_groups(grouped: GroupedRows, n_rows: int, n_groups: int) -> float:
-    """Return the share of the groups that holds about so many rows and groups; 1 for half of them.
+    """Return the share of groups with about `n_rows` rows and `n_groups` groups; 1 from 1/2 on.
 
     It is bounded by the memory that a sample may take, however large the groups are.
     """

@@ -1,10 +1,9 @@
 """Samples that do not depend on how rows are stored: a hash of their number decides.
 
-Rows are numbered in the order in which the source has them, those of weight 0 left out. A row, or
-a group, is in a sample when its hashed number is small, wherever it is read: the same seed gives
-the same sample from one file or seven, in one process or many. (A hash of the row's values would
-not mind its place either, but takes all copies of a row or none: of survey answers, of which there
-are only so many different ones, that is no sample.)
+Rows are numbered in the order of the source, without those of weight 0. A row or a group is in a
+sample if its hashed number is small, wherever it is read: the same seed gives the same sample from
+one file or seven, in one process or many. (A hash of the row's values would not depend on its place
+either, but it takes all copies of a row or none, which is no sample of answers to a survey.)
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ def hashed(numbers: NDArray[Any], seed: int) -> NDArray[np.uint64]:
 
 
 def chosen(numbers: NDArray[Any], share: float, seed: int) -> NDArray[np.bool_]:
-    """Return which of the numbers are in a sample of about this share of all."""
+    """Return which of the numbers are in a sample of about this share of them."""
     if share >= 1:
         return np.ones(len(numbers), dtype=bool)
     return np.asarray(hashed(numbers, seed) < np.uint64(int(share * 2**64)))
 
 
 def group_keys(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return 64 bits for every value, which depend on nothing but the value.
+    """Return 64 bits for every value that depend on the value alone.
 
-    Whole numbers are the same group whether they are stored as 3, as 3.0 or as an object.
+    Integers name the same group whether they are stored as 3, as 3.0 or as an object.
     """
     if values.dtype.kind in "iub":
         return hashed(values, seed=0)

@@ -2,7 +2,7 @@
 
 Rows are divided by the sign of z and scaled by sqrt|z|, so that each part is a product B'B.
 BLAS computes only half of such a product (SYRK), so both signs together cost what one X'X does,
-where X' diag(z) X would cost two.
+whereas X' diag(z) X would cost two.
 """
 
 from __future__ import annotations
@@ -18,24 +18,23 @@ from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = ["far_origin", "linear_sums", "sample_origin", "shifted", "weighted_sums"]
 
-#: Rows of a sparse block are made dense where more than this share of their entries is stored:
-#: from there on BLAS is faster than sparse products.
+#: Sparse blocks with a larger share of stored entries are made dense: BLAS is faster from there on.
 DENSE_FROM = 0.05
-#: Raw sums lose (mean / standard deviation)^2 units in the last place. Where a mean is further
-#: from 0 than so many standard deviations, it is subtracted from the rows first.
+#: Raw sums lose (mean / standard deviation)^2 units in the last place. A mean that is further from
+#: 0 than this number of standard deviations is subtracted from the rows first.
 FAR_FROM_ZERO = {np.dtype(np.float64): 3.0, np.dtype(np.float32): 1.0}
 _SAMPLE = 256
-#: A thread keeps a buffer of at most so many bytes.
+#: Largest buffer, in bytes, that a thread keeps.
 LARGEST_BUFFER = 64_000_000
 
-_buffers = threading.local()  # one a thread; the threads of an engine end with its sum
+_buffers = threading.local()  # the threads of a sum end with it, and so do their buffers
 
 
 def sample_origin(X: Features) -> AnyArray | None:
-    """Return a point amid the rows to subtract before summing, None where 0 is as good.
+    """Return a point amid the rows to subtract before summing, or None if 0 serves as well.
 
     The point is the mean of a few rows, in the precision of X, so that x - o is exact for x near
-    o. It never changes a result beyond rounding.
+    o. It changes results by no more than rounding.
     """
     n = X.shape[0]
     sample = X[:: max(1, n // _SAMPLE)][:_SAMPLE]
@@ -46,13 +45,13 @@ def sample_origin(X: Features) -> AnyArray | None:
 
 
 def far_origin(mean: Vector, deviation: Vector, dtype: np.dtype[Any]) -> AnyArray | None:
-    """Return the mean in the precision of the rows where it lies far from 0, otherwise None."""
+    """Return the mean in the precision of the rows if it is far from 0, otherwise None."""
     far = (np.abs(mean) > FAR_FROM_ZERO[dtype] * deviation).any()
     return mean.astype(dtype) if far and np.isfinite(mean).all() else None
 
 
 def shifted(X: Features, origin: AnyArray | None) -> Any:
-    """Return x_i - o for every row: X itself where o is 0, else dense rows in a buffer."""
+    """Return x_i - o for every row: X itself if o is 0, otherwise dense rows in a buffer."""
     if origin is None:
         return X
     return _part(X.toarray() if sparse.issparse(X) else X, None, origin)
@@ -71,13 +70,13 @@ def weighted_sums(
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n, d)
-        float64 or float32; the products are made in this precision, the sums in float64.
+        float64 or float32; products are computed in this precision, sums in float64.
     z : ndarray of shape (n,) or None
-        Weights of either sign; None is 1 for every row.
+        Weights of either sign; None means 1 for every row.
     linear : ndarray of shape (m, n)
-        Coefficients of m linear sums, which must vanish where z does.
+        Coefficients of m linear sums, which must be 0 wherever z is 0.
     origin : ndarray of shape (d,) or None
-        The point o; None is 0.
+        The point o; None means 0.
 
     Returns
     -------
@@ -107,7 +106,7 @@ def weighted_sums(
 
 
 def _by_sign(z: AnyArray | None) -> list[tuple[int, NDArray[np.intp] | None]]:
-    """Rows with z > 0 and rows with z < 0, as far as there are any; None stands for all rows."""
+    """Return the rows with z > 0 and those with z < 0, if there are any; None means all rows."""
     if z is None:
         return [(1, None)]
     parts = [(1, np.flatnonzero(z > 0)), (-1, np.flatnonzero(z < 0))]
@@ -115,7 +114,7 @@ def _by_sign(z: AnyArray | None) -> list[tuple[int, NDArray[np.intp] | None]]:
 
 
 def _part(X: AnyArray, index: NDArray[np.intp] | None, origin: AnyArray | None) -> AnyArray:
-    """Return x_i - o for the rows of the index, in this thread's buffer; X itself if that is it."""
+    """Return x_i - o for the rows of the index in this thread's buffer, or X itself if equal."""
     if index is None and origin is None:
         return X
     part = _buffer(len(X) if index is None else len(index), X.shape[1], X.dtype)
@@ -130,7 +129,7 @@ def _part(X: AnyArray, index: NDArray[np.intp] | None, origin: AnyArray | None) 
 
 
 def _buffer(n: int, d: int, dtype: np.dtype[Any]) -> AnyArray:
-    if n * d * dtype.itemsize > LARGEST_BUFFER:  # not to be kept
+    if n * d * dtype.itemsize > LARGEST_BUFFER:  # too large to keep
         return np.empty((n, d), dtype=dtype)
     buffer = getattr(_buffers, "buffer", None)
     if buffer is None or buffer.dtype != dtype or buffer.size < n * d:
@@ -145,6 +144,6 @@ def _sparse_sums(X: Features, z: AnyArray | None, linear: AnyArray) -> tuple[Mat
 
 
 def _linear(linear: AnyArray, part: Any) -> Matrix:
-    # One product of a matrix and a vector each: BLAS is slow at matrices of two rows.
+    # One matrix-vector product each: BLAS is slow at matrices of two rows.
     sums = [part.T.dot(a) for a in linear]
     return np.array(sums, dtype=np.float64).reshape(len(linear), part.shape[1])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectralmirror.rows.hashing import group_keys
-from spectralmirror.rows.messages import is_missing
+from spectralmirror.rows.messages import first_missing
 from spectralmirror.rows.types import AnyArray, Features
 
 __all__ = ["SURVEYED", "Part", "whole_groups"]
@@ -74,21 +74,18 @@ class Part:
             found, numbers = np.unique(np.asarray(self.groups), return_inverse=True)
         except TypeError:
             raise ValueError(
-                f"groups holds values that cannot be compared ({self.place}): use numbers or text."
+                f"groups mixes values that cannot be compared ({self.place}): use one kind."
             ) from None
         keys = group_keys(found)[numbers]
         return keys if self.weight is None else keys[np.asarray(self.weight) > 0]
 
     def check_groups(self) -> None:
         """Raise if a group is missing."""
-        values = np.asarray(self.groups)
-        missing = (
-            [is_missing(value) for value in values] if values.dtype == object else values != values
-        )
-        if np.any(missing):
-            row = self.where(int(np.flatnonzero(missing)[0]))
+        row = first_missing(np.asarray(self.groups))
+        if row is not None:
             raise ValueError(
-                f"groups has missing values, as in row {row}: give such rows a group of their own."
+                f"groups has missing values, as in row {self.where(row)}: give such rows a group "
+                "of their own."
             )
 
     def __getitem__(self, rows: slice) -> Part:

@@ -137,6 +137,14 @@ class StreamedRows(PartitionedRows):
         """Yield the rows with the keys of their groups."""
         return self._read(keyed=True)
 
+    def keys_only(self) -> Iterator[Rows]:
+        """Yield the rows with the keys of their groups and without features."""
+        self.passes["survey"] += 1
+        for part in self.parts.survey():
+            rows = self.encoding.rows(replace(part, X=np.empty((len(part), 0))), keyed=True)
+            if len(rows):
+                yield rows
+
     def _read(self, factor: int = 1, *, keyed: bool = False) -> Iterator[Rows]:
         self.passes["rows"] += 1
         size = block_rows(self.encoding.block_bytes, self.n_features, self.dtype, factor)

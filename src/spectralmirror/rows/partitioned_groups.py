@@ -6,6 +6,8 @@ The rest of the library sees all of them as one :class:`GroupedRows`.
 
 from __future__ import annotations
 
+import functools
+import operator
 import shutil
 import weakref
 from collections.abc import Callable, Iterator
@@ -21,7 +23,8 @@ from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.part import whole_groups
 from spectralmirror.rows.partitioned import PartitionedRows, StreamedRows
-from spectralmirror.rows.reduce import reduce, sum_of
+from spectralmirror.rows.reduce import sum_of
+from spectralmirror.rows.types import AnyArray
 
 __all__ = ["ContiguousGroups", "PartitionedGroups", "SpilledGroups", "group_rows", "joined_groups"]
 
@@ -40,11 +43,9 @@ class GroupSums:
     weight: float
 
     @classmethod
-    def of(cls, block: Block) -> GroupSums:
-        """Sum one block of whole groups."""
-        sizes, w = block.sizes, block.shares[0]
-        weight = float(len(sizes) if w is None else w.sum())
-        return cls(len(sizes), int((sizes == 1).sum()), weight)
+    def of(cls, groups: InMemoryGroups) -> GroupSums:
+        """Count one partition of whole groups."""
+        return cls(groups.n_groups, groups.n_single, groups.total_weight)
 
     def __add__(self, other: GroupSums) -> GroupSums:
         return GroupSums(
@@ -64,8 +65,9 @@ class PartitionedGroups(GroupedRows):
         The rows one by one.
     partitions : object or None
         The same in whole groups; None without groups. In this process, ``read()`` yields
-        :class:`InMemoryGroups`, one after the other. Elsewhere, ``map_reduce(function)`` returns
-        the sum of a function of each; None adds nothing.
+        :class:`InMemoryGroups`, one after the other, and ``read_keys()`` the same without
+        features. Elsewhere, ``map_reduce(function)`` returns the sum of a function of each; None
+        adds nothing.
     """
 
     rows: Any
@@ -78,7 +80,11 @@ class PartitionedGroups(GroupedRows):
         if self.partitions is None:
             n = self.rows.n_present
             return GroupSums(n, n, self.rows.total_weight)
-        return reduce(self, GroupSums.of)
+        if self.is_remote:
+            self.rows.passes["rows"] += 1
+            found: GroupSums = self.partitions.map_reduce(GroupSums.of)
+            return found
+        return functools.reduce(operator.add, map(GroupSums.of, self.partitions.read_keys()))
 
     @property
     def is_grouped(self) -> bool:
@@ -167,6 +173,10 @@ class ContiguousGroups:
         """Yield one partition of whole groups after the other."""
         return joined_groups(self.rows.keyed_blocks())
 
+    def read_keys(self) -> Iterator[InMemoryGroups]:
+        """Yield the same without features."""
+        return joined_groups(self.rows.keys_only())
+
 
 class SpilledGroups:
     """Groups whose rows are scattered: written to temporary files, each with whole groups.
@@ -191,9 +201,16 @@ class SpilledGroups:
     def read(self) -> Iterator[InMemoryGroups]:
         """Yield one partition of whole groups after the other."""
         self._passes["rows"] += 1
-        for b in range(self.n_buckets):
-            if self._path(b, "keys").exists():
-                yield InMemoryGroups.of(self._read(b))
+        for b in self._buckets():
+            yield InMemoryGroups.of(self._rows(b, self._array(b, "X")))
+
+    def read_keys(self) -> Iterator[InMemoryGroups]:
+        """Yield the same without features."""
+        for b in self._buckets():
+            yield InMemoryGroups.of(self._rows(b, None))
+
+    def _buckets(self) -> Iterator[int]:
+        return (b for b in range(self.n_buckets) if self._path(b, "keys").exists())
 
     def _path(self, b: int, name: str) -> Path:
         return self._folder / f"{b}-{name}"
@@ -204,15 +221,17 @@ class SpilledGroups:
             with self._path(b, name).open("ab") as file:
                 file.write(np.ascontiguousarray(values).data)  # tofile does not say why it fails
 
-    def _read(self, b: int) -> Rows:
+    def _array(self, b: int, name: str) -> AnyArray | None:
         assert self._like is not None
-        like = self._like
-        read = {
-            name: np.fromfile(self._path(b, name), array.dtype)
-            for name, array in _arrays(like).items()
-        }
-        X = read["X"].reshape(-1, like.n_features)
-        return Rows(X, read["y"], read.get("weight"), like.block_bytes, keys=read["keys"])
+        like = _arrays(self._like).get(name)
+        return None if like is None else np.fromfile(self._path(b, name), like.dtype)
+
+    def _rows(self, b: int, X: AnyArray | None) -> Rows:
+        assert self._like is not None
+        y, keys, weight = (self._array(b, name) for name in ("y", "keys", "weight"))
+        assert y is not None
+        X = np.empty((len(y), 0)) if X is None else X.reshape(len(y), -1)
+        return Rows(X, y, weight, self._like.block_bytes, keys=keys)
 
 
 def _arrays(rows: Rows) -> dict[str, Any]:

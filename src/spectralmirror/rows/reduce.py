@@ -1,8 +1,8 @@
 """How a block statistic is summed over the rows of a source.
 
-An engine knows one thing, :func:`reduce`. A statistic is any function of a block whose values
-can be added; the blocks, and the order in which their values are added, do not depend on the
-number of threads, so neither does the answer, to the last bit.
+A statistic is any function of a block whose values can be added. Neither the blocks nor the order
+in which their values are added depend on the number of threads, so the sum is the same to the last
+bit.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ T = TypeVar("T")
 
 
 class _BlasLimit:
-    """The number of BLAS threads belongs to the whole process: the first who holds it to one
-    remembers what it was, and the last to leave restores it.
-    """  # noqa: D205
+    """A limit on the BLAS threads of the whole process.
+
+    The first to enter remembers their number, and the last to leave restores it.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -41,7 +42,7 @@ class _BlasLimit:
 
     @functools.cached_property
     def controller(self) -> Any:
-        return ThreadpoolController()  # looking up the loaded libraries takes milliseconds: once
+        return ThreadpoolController()  # finding the loaded libraries takes milliseconds
 
     def enter(self) -> int:
         with self.lock:
@@ -65,7 +66,7 @@ _blas_limit = _BlasLimit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
-    """Hold BLAS to one thread, and yield how many it was allowed before."""
+    """Limit BLAS to one thread, and yield the number that was allowed before."""
     n_threads = _blas_limit.enter()
     try:
         yield n_threads
@@ -74,10 +75,10 @@ def one_blas_thread() -> Iterator[int]:
 
 
 def small_matrices(n_features: int) -> AbstractContextManager[Any]:
-    """Hold BLAS to one thread for work on small d x d matrices between the sums.
+    """Limit BLAS to one thread for small d x d matrices between the sums.
 
-    NumPy and SciPy each bring a BLAS, whose threads keep spinning for a while after every call
-    and so take the processor from the sum that follows: far more than they gain on a small matrix.
+    NumPy and SciPy each bring a BLAS, whose threads keep spinning for a while after every call.
+    They slow down the sum that follows by far more than they gain on a small matrix.
     """
     return one_blas_thread() if n_features < 500 else nullcontext()
 
@@ -85,18 +86,18 @@ def small_matrices(n_features: int) -> AbstractContextManager[Any]:
 def reduce(source: Any, statistic: Callable[[Any], T], *, factor: int = 1) -> T:
     """Return the sum of ``statistic(block)`` over the blocks of the source.
 
-    Several blocks are worked on at once, each by a single BLAS thread: the copying between the
-    products then runs in parallel too. As many threads are used as BLAS is allowed to. A source
-    that is spread over other processes sums itself there.
+    Several blocks are summed at once, each with a single BLAS thread, so that the copying between
+    the products runs in parallel, too. There are as many threads as BLAS may use. A source that
+    other processes hold is summed there.
 
     Parameters
     ----------
-    source : Source or Rowset
+    source : Source or GroupedRows
         The rows.
     statistic : callable
-        Block -> something that can be added.
+        Block -> a value that can be added.
     factor : int
-        Blocks are so many times larger than usual, for statistics that are large themselves.
+        Size of the blocks relative to the usual one, for statistics that are large themselves.
     """
     if getattr(source, "is_remote", False):
         found: T = source.reduce(statistic, factor)
@@ -105,12 +106,12 @@ def reduce(source: Any, statistic: Callable[[Any], T], *, factor: int = 1) -> T:
 
 
 def collect(source: Any, function: Callable[[Any], AnyArray]) -> AnyArray:
-    """Return ``function(block)`` of all blocks in their order, as one array of a value a row."""
+    """Return ``function(block)`` of all blocks in order, as one array of one value per row."""
     return np.concatenate(list(_values(source.blocks(), function)))
 
 
 def sum_of(blocks: Iterable[Block], statistic: Callable[[Block], T]) -> T:
-    """Return the sum over blocks one after the other, for processes that share a machine."""
+    """Return the sum over blocks one after the other, in one of several processes of a machine."""
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         return functools.reduce(operator.add, map(statistic, blocks))
 
@@ -120,7 +121,7 @@ def _values(source: Iterable[Block], function: Callable[[Block], T]) -> Iterator
         with np.errstate(over="ignore", invalid="ignore"):
             return function(block)
 
-    # Infinite or missing values show in the sums, where they are reported by column.
+    # infinite or missing values show in the sums, and are reported by column there
     with one_blas_thread() as n_threads, np.errstate(over="ignore", invalid="ignore"):
         blocks = iter(source)
         first = list(islice(blocks, 2))
@@ -137,7 +138,7 @@ def _in_order(
     blocks: Iterable[Block],
     ahead: int,
 ) -> Iterator[T]:
-    """Like ``pool.map``, but reads no more than a few blocks ahead of what has been summed."""
+    """Like ``pool.map``, but read only `ahead` blocks more than have been summed."""
     pending: deque[Any] = deque()
     for block in blocks:
         pending.append(pool.submit(function, block))

@@ -4,9 +4,9 @@
     source = spectralmirror.spark.scan(df, label="y", features=["f0", "f1"])
     LinearClassifierMixture(n_components=2).fit(source)
 
-Rows go from Spark to Python as Arrow batches (``mapInArrow``), one array column faster than many
+Rows go from Spark to Python as Arrow batches (``mapInArrow``); one array column is faster than many
 columns of numbers. Only sums and a bounded sample of rows come to the driver. Rows are numbered in
-the order of the partitions: cache a DataFrame whose rows come in another order every time.
+the order of the partitions: cache a DataFrame whose rows change their order between passes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from spectralmirror.rows.files.arrow import (
-    check_columns,
-    column_values,
-    common_dtype,
-    matrix,
-    nearest,
-)
+from spectralmirror.rows.column_types import check_columns, common_dtype
+from spectralmirror.rows.files.arrow import column_values, matrix
 from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.rows.messages import did_you_mean
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import RemoteRows
 from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows, joined_groups
@@ -49,7 +45,7 @@ def scan(
     groups: str | None = None,
     sample_weight: str | None = None,
 ) -> SparkSource:
-    """Take the rows of a Spark DataFrame, for ``fit``.
+    """Describe the rows of a Spark DataFrame, for ``fit``.
 
     Parameters
     ----------
@@ -58,8 +54,8 @@ def scan(
     label : str
         The column of labels.
     features : str or list of str, default=None
-        Columns of numbers, or the name of one column that holds an array or an ML vector a row.
-        All other columns of numbers where there is none named.
+        Columns of numbers, or the name of one column that holds an array or an ML vector per row.
+        None means all other columns of numbers.
     groups, sample_weight : str, default=None
         The columns of groups, and of weights.
 
@@ -86,7 +82,7 @@ class SparkSource:
     df : DataFrame
         The columns that are needed, and no others.
     columns : Columns
-        Which of them is what.
+        The role of each of them.
     """
 
     df: Any
@@ -94,13 +90,13 @@ class SparkSource:
 
     @classmethod
     def of(cls, df: Any, label: str, features: Any, groups: Any, weight: Any) -> SparkSource:
-        """Look at the columns; nothing is computed, but for the length of an array column."""
+        """Check the columns; only the length of an array column is computed."""
         types = {field.name: field.dataType for field in df.schema.fields}
         taken = [name for name in (label, groups, weight) if name is not None]
         wanted = [features] if isinstance(features, str) else features
         for name in [*taken, *(wanted or [])]:
             if name not in types:
-                raise ValueError(f"The DataFrame has no column {name!r}{nearest(name, types)}.")
+                raise ValueError(f"The DataFrame has no column {name!r}{did_you_mean(name, types)}")
         kinds = {name: kind.simpleString() for name, kind in types.items()}
         if wanted is None:
             wanted = [n for n in types if n not in taken and _is_number(kinds[n])]
@@ -115,7 +111,7 @@ class SparkSource:
         return cls(df.select(*columns.all), columns)
 
     def grouped_rows(self) -> tuple[PartitionedGroups, Any]:
-        """Return the rows, and the names of the features where they have some."""
+        """Return the rows, and the names of the features if they have names."""
         columns = self.columns
         parts = SparkParts(self.df, columns)
         of_partitions = (survey.as_one_part() for survey in parts.collect(_survey))
@@ -129,7 +125,7 @@ class SparkSource:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column is what; `width` is the length of the arrays where features are in one."""
+    """The role of each column; `width` is the length of arrays if features are in one column."""
 
     features: tuple[str, ...]
     width: int | None
@@ -150,7 +146,7 @@ class Columns:
         return list(dict.fromkeys(name for name in named if name is not None))
 
     def part(self, batch: Any, number: int, before: int = 0) -> Part:
-        """Turn an Arrow batch into a part; `before` is how many rows of it came before."""
+        """Turn an Arrow batch into a part; `before` rows of the partition came before it."""
         place = f"partition {number}"
         if self.width is None:
             X = matrix([batch.column(name) for name in self.features], self.dtype)
@@ -201,7 +197,7 @@ class SparkGroups:
 
     @classmethod
     def of(cls, rows: RemoteRows) -> SparkGroups:
-        """Send every row to the partition that its group decides."""
+        """Send every row to the partition that its group determines."""
         from pyspark import StorageLevel
         from pyspark.sql.types import LongType, StructField, StructType
 
@@ -241,7 +237,7 @@ def _mapper(
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         number, before, n_read = _partition_number(), 0, 0
         total: Any = None
-        for batch in batches:  # to their end, whatever is wrong: Spark waits for that
+        for batch in batches:  # all of them, even after an error: Spark waits for that
             try:
                 part = columns.part(batch, number, n_read)
                 n_read += len(part)
@@ -249,7 +245,7 @@ def _mapper(
                 before += len(part) if part.weight is None else int((part.weight > 0).sum())
             except ValueError as error:
                 total = _add(total, error)
-        if total is None:  # an empty partition, but of how many rows may be asked
+        if total is None:  # an empty partition has a length, too
             total = function(number, 0, columns.part(_empty(columns), number))
         yield _packed(number, total)
 
@@ -257,7 +253,7 @@ def _mapper(
 
 
 def _numbered(batches: Iterator[Any]) -> Iterator[Any]:
-    """Give the rows of a partition numbers, after those of the partitions before."""
+    """Add a column with the number of each row, after those of earlier partitions."""
     import pyarrow as pa
 
     place = _partition_number() << 40
@@ -276,7 +272,7 @@ def _tree(df: Any, run: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:
 
 @contextmanager
 def _installed() -> Iterator[None]:
-    """Say it in one sentence where executors run another Python."""
+    """Raise one sentence if executors run another Python."""
     try:
         yield
     except Exception as error:
@@ -295,9 +291,9 @@ def _add(a: Any, b: Any) -> Any:
 
 
 def _or_raised(value: Any) -> Any:
-    """Return what was summed; raise what is wrong with the rows.
+    """Return a sum, or raise the error that an executor returned in its place.
 
-    An executor hands this over instead of raising it: the rows would not be right in another try.
+    Executors do not raise errors about rows themselves: Spark would run the task again in vain.
     """
     if isinstance(value, ValueError):
         raise value

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectralmirror.rows.checks import check_classes, signs, unique_labels
+from spectralmirror.rows.labels import check_classes, signs, unique_labels
 from spectralmirror.rows.memory import BLOCK_BYTES, Rows
+from spectralmirror.rows.messages import first_missing
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.weights import WeightSums
 
@@ -41,11 +42,10 @@ class Survey:
     def of(cls, part: Part) -> Survey:
         """Survey one part."""
         y = np.asarray(part.y)
-        missing = np.flatnonzero([v is None for v in y] if y.dtype == object else y != y)
-        if len(missing):
+        row = first_missing(y)
+        if row is not None:
             raise ValueError(
-                f"Input y contains NaN (a missing label) in row {part.where(int(missing[0]))}: "
-                "drop such rows first."
+                f"Input y contains NaN (a missing label) in row {part.where(row)}: drop such rows."
             )
         n = len(y)
         if part.weight is None:

@@ -1,4 +1,4 @@
-"""Weights of rows: what must be known of all of them before any can be used."""
+"""Weights of rows, and sums of them that must be known before any weight can be used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["WeightSums", "check_weights"]
 
 
 def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
-    """Return one finite weight of 0 or more a row, not all of them 0."""
+    """Return one finite, non-negative weight per row, not all of them 0."""
     refuse_masked(sample_weight, "sample_weight")
     weight = numbers(sample_weight, "sample_weight must hold numbers, one for each row.")
     if weight.ndim == 0:
@@ -37,7 +37,7 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class WeightSums:
-    """What must be known of all weights before any of them can be used.
+    """Sums over all weights, which can be added.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class WeightSums:
     total, squares : float
         Sums of the weights and of their squares in these units, so that nothing overflows.
     fractions : bool
-        Whether some are no counts.
+        Whether some are not integers.
     """
 
     n_present: int
@@ -62,7 +62,7 @@ class WeightSums:
 
     @classmethod
     def ones(cls, n: int) -> WeightSums:
-        """Rows of weight 1."""
+        """Return the sums of n weights of 1."""
         return cls(n, 1.0 if n else 0.0, 1.0 if n else np.inf, float(n), float(n), False)
 
     @classmethod
@@ -97,28 +97,28 @@ class WeightSums:
         )
 
     @property
-    def _uncounted(self) -> bool:
+    def _not_frequencies(self) -> bool:
         return self.fractions or not 1e-9 < self.unit < 1e9
 
     @property
     def alike(self) -> bool:
-        """Whether all weights but those of 0 are the same, and no count."""
-        return self._uncounted and self.unit - self.least <= 1e-12 * self.unit
+        """Whether all positive weights are equal, and not frequencies."""
+        return self._not_frequencies and self.unit - self.least <= 1e-12 * self.unit
 
     @property
     def has_fractions(self) -> bool:
-        """Whether the weights are no counts in the end."""
-        return self._uncounted and not self.alike
+        """Whether the weights, as they are used, are not integers."""
+        return self._not_frequencies and not self.alike
 
     def scaled(self, weight: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
         """Return the weights as they are used.
 
-        Counts stay as they are. The sum of others becomes the number of rows they are worth. None
-        vanishes in the precision of the features.
+        Integers (frequencies) stay as they are. Other weights are scaled so that they sum to
+        Kish's effective sample size. No positive weight becomes 0 in the precision of the features.
         """
         if self.alike:
             return np.sign(weight).astype(dtype)
-        if self._uncounted:
+        if self._not_frequencies:
             weight = weight / self.unit * (self.total / self.squares)
         least = np.finfo(dtype).tiny
         return np.where(weight > 0, np.maximum(weight, least), 0).astype(dtype)
@@ -126,9 +126,9 @@ class WeightSums:
     @property
     def total_scaled(self) -> float:
         """The sum of the weights as they are used."""
-        return self.effective if self._uncounted else self.total * self.unit
+        return self.effective if self._not_frequencies else self.total * self.unit
 
     @property
     def effective(self) -> float:
-        """The number of equally weighted rows that they are worth (Kish)."""
+        """Kish's effective sample size, (sum w)^2 / sum w^2."""
         return float(self.n_present) if self.alike else self.total * (self.total / self.squares)

@@ -1,4 +1,4 @@
-"""Rows that are given as arrays, or by a reader of one's own."""
+"""Rows from arrays, .npy files, or blocks from a reader of the user's own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spectralmirror.rows.files.arrow import check_columns, common_dtype
-from spectralmirror.rows.files.readers import paths_of
+from spectralmirror.rows.column_types import check_columns, common_dtype
+from spectralmirror.rows.files.paths import paths_of
 from spectralmirror.rows.part import SURVEYED, Part
 
 __all__ = ["ArrayParts", "OwnParts"]
@@ -20,7 +20,7 @@ __all__ = ["ArrayParts", "OwnParts"]
 
 @dataclass(frozen=True, eq=False)
 class ArrayParts:
-    """Arrays in memory or mapped into it."""
+    """Arrays in memory, or memory-mapped."""
 
     X: Any
     y: Any
@@ -80,7 +80,7 @@ class ArrayParts:
     def read(self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] = ()) -> Iterator[Part]:
         """Yield parts of `n_rows` rows; the last may be shorter."""
         if keep:
-            raise ValueError("Arrays have no columns with names to keep.")
+            raise ValueError("Arrays have no named columns to keep.")
         for start in range(0, len(self.X), n_rows):
             part = self._part(start, min(start + n_rows, len(self.X)))
             yield replace(part, X=np.asarray(part.X).astype(dtype, copy=False))
@@ -120,7 +120,7 @@ class OwnParts:
 
     @classmethod
     def of(cls, source: Any) -> OwnParts:
-        """Look at the first block."""
+        """Read the first block, which tells the number and precision of the features."""
         if isinstance(source, Iterator):
             raise ValueError(
                 "The rows are read several times, but a generator or iterator yields them once: "
@@ -142,7 +142,7 @@ class OwnParts:
                 yield part
 
     def _check_like_first(self, part: Part) -> None:
-        """Raise where a block has other columns, or of another kind, than the first one."""
+        """Raise if the columns of a block differ from those of the first one."""
         first, where = self.first, part.places[0][0]
         if part.X.shape[1] != self.n_features:
             raise ValueError(
@@ -162,7 +162,7 @@ class OwnParts:
     def read(self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] = ()) -> Iterator[Part]:
         """Yield the parts as they come."""
         if keep:
-            raise ValueError("Blocks of one's own have no columns with names to keep.")
+            raise ValueError("Blocks from your own reader have no named columns to keep.")
         yield from self.survey()
 
 
@@ -170,7 +170,7 @@ def _own_part(block: Any, number: int) -> Part:
     place = f"block {number}"
     if not isinstance(block, tuple) or not 2 <= len(block) <= 4:
         raise ValueError(
-            f"A reader of one's own yields tuples (X, y), (X, y, groups) or (X, y, groups, "
+            f"Your own reader yields tuples (X, y), (X, y, groups) or (X, y, groups, "
             f"sample_weight), but {place} is a {type(block).__name__}."
         )
     X, y, groups, weight = (*block, None, None)[:4]
@@ -188,7 +188,7 @@ def _own_part(block: Any, number: int) -> Part:
 
 
 def _kind_of(values: NDArray[Any]) -> str:
-    """Return what values can be compared with; objects are what the first of them is."""
+    """Return what values can be compared with; the first one decides for objects."""
     if values.dtype == object:
         return _kind_of(np.asarray(values[:1].tolist())) if values[0] is not None else "text"
     return {"i": "numbers", "u": "numbers", "f": "numbers", "b": "numbers", "U": "text"}.get(

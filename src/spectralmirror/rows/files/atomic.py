@@ -13,27 +13,27 @@ from tempfile import mkdtemp
 __all__ = ["sweep", "written_whole"]
 
 UNFINISHED = ".unfinished-"
-#: Seconds after which an unfinished file belongs to no living process.
+#: Age in seconds from which an unfinished file counts as abandoned.
 ABANDONED = 86_400
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """Yield a path to write to, which takes the place of `path` when all went well.
+    """Yield a path to write to, which replaces `path` if all goes well.
 
-    It lies beside it, in a folder of its own, so that two processes never write to one file. What
-    is interrupted leaves the old file, or none; of a killed process that folder stays, for
-    :func:`sweep`.
+    It is in a folder of its own next to `path`, so that two processes never write to one file. An
+    interrupted process leaves the old file, or none; a killed process also leaves that folder,
+    which :func:`sweep` removes.
 
     Parameters
     ----------
     path : Path
-        Where the finished file shall be; its folder is made, and removed where nothing came of it.
+        The finished file; its folder is created, and removed again if nothing was written.
 
     Yields
     ------
     Path
-        A path of the same name elsewhere, so that writers see the same suffix.
+        A path with the same name, so that writers see the same suffix.
     """
     if path.is_dir():
         raise ValueError(f"{path} is a folder: name the file to write.")
@@ -48,13 +48,13 @@ def written_whole(path: Path) -> Iterator[Path]:
     finally:
         unfinished.unlink(missing_ok=True)
         folder.rmdir()
-        with suppress(OSError):  # somebody else has put something there
+        with suppress(OSError):  # another process has put a file there
             for parent in made:
                 parent.rmdir()
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed processes left unfinished below a folder, a day ago or longer."""
+    """Remove what killed processes left unfinished in a folder more than a day ago."""
     for left in folder.rglob(f"{UNFINISHED}*"):
         if time.time() - left.stat().st_mtime > ABANDONED:
             shutil.rmtree(left, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Columns of files, put together as parts of exactly so many rows."""
+"""Columns of files, assembled into parts of a given number of rows."""
 
 from __future__ import annotations
 
@@ -8,21 +8,28 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from spectralmirror.rows.files.arrow import (
-    check_columns,
-    column_values,
-    common_dtype,
-    family,
-    fill,
-    is_number,
-    nearest,
-)
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.column_types import check_columns, common_dtype, family, is_number
+from spectralmirror.rows.files.arrow import column_values, fill
+from spectralmirror.rows.files.reader import Batch, Reader
+from spectralmirror.rows.messages import did_you_mean
 from spectralmirror.rows.part import SURVEYED, Part
 
 __all__ = ["Columns"]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns are not features; None for those that are not needed."""
+
+    label: str | None
+    groups: str | None
+    weight: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are needed."""
+        return [name for name in (self.label, self.groups, self.weight) if name is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,49 +60,21 @@ class Columns:
         cls,
         readers: list[Reader],
         label: str | None,
-        features: Sequence[str] | None,
+        features: str | Sequence[str] | None,
         groups: str | None,
         weight: str | None,
     ) -> Columns:
-        """Look at the names and types of the columns in every file."""
-        others = [name for name in (label, groups, weight) if name is not None]
-        features = [features] if isinstance(features, str) else features
-        for name in (*others, *(features or ())):
-            if not isinstance(name, str):
-                raise ValueError(f"Columns are named by text, got {type(name).__name__}.")
-        first = {name: _known_type(readers, name) for name in readers[0].types}
+        """Check the names and types of the columns in every file."""
+        roles = Roles(label, groups, weight)
+        types = {name: _known_type(readers, name) for name in readers[0].types}
         if features is None:
-            features = [n for n, kind in first.items() if n not in others and is_number(kind)]
-        features = list(features)
-        if not features:
-            raise ValueError(f"{readers[0].name} has no column of numbers besides {others}.")
-        for name in (name for name in others if [*others, *features].count(name) > 1):
-            raise ValueError(
-                f"Column {name!r} can be only one thing: label, groups, weight or feature."
-            )
-        for name in (name for name in features if features.count(name) > 1):
-            raise ValueError(f"Column {name!r} stands twice among the features: name it once.")
+            numbers = [name for name, kind in types.items() if is_number(kind)]
+            features = [name for name in numbers if name not in roles.names]
+        features = [features] if isinstance(features, str) else list(features)
+        _check_names(roles.names, features, readers[0].name)
         for reader in readers:
-            types = reader.types
-            for name in [*others, *features]:
-                if name not in types:
-                    raise ValueError(
-                        f"{reader.name} has no column {name!r}{nearest(name, types)}"
-                        + ("" if nearest(name, types) else ".")
-                    )
-            numbers = features if weight is None else [*features, weight]
-            check_columns({name: types[name] for name in numbers}, f" of {reader.name}")
-            if label is not None and "binary" in str(types[label]):
-                raise ValueError(
-                    f"Label {label!r} of {reader.name} holds bytes, or text that is not UTF-8: "
-                    "save the file as UTF-8."
-                )
-            for name in others:
-                if str(types[name]) != "null" and family(types[name]) != family(first[name]):
-                    raise ValueError(
-                        f"Column {name!r} holds {types[name]} in {reader.name}, but {first[name]} "
-                        f"in {readers[0].name}: files that are read together must agree."
-                    )
+            _check_file(reader, roles, features)
+            _check_agreement(reader, roles.names, types, readers[0].name)
         kinds = {str(reader.types[name]) for reader in readers for name in features}
         return cls(readers, features, label, groups, weight, common_dtype(kinds))
 
@@ -129,29 +108,78 @@ class Columns:
 
     def read(self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] = ()) -> Iterator[Part]:
         """Yield parts of `n_rows` rows with the columns to keep; the last may be shorter."""
-        others = [name for name in (self.label, self.weight, self.groups) if name is not None]
-        columns = list(dict.fromkeys([*self.features, *others, *keep]))
         for reader in self.readers:
             for name in keep:
                 if name not in reader.types:
                     raise ValueError(f"{reader.name} has no column {name!r} to keep.")
+        others = [name for name in (self.label, self.weight, self.groups) if name is not None]
+        columns = list(dict.fromkeys([*self.features, *others, *keep]))
+        unchanged = {self.label, self.groups, *keep}
+        numbers = [n for n in (*self.features, self.weight) if n and n not in unchanged]
         part = _Assembly(self, n_rows, dtype, keep)
-        as_they_are = {self.label, self.groups, *keep}
-        numbers = [n for n in (*self.features, self.weight) if n and n not in as_they_are]
         for reader in self.readers:
             for batch in reader.batches(columns, n_rows, numbers):
                 start = 0
                 while start < batch.table.num_rows:
                     start += part.add(batch, start)
                     if part.is_full:
-                        yield part.finished()
+                        yield part.finish()
                         part = _Assembly(self, n_rows, dtype, keep)
         if part.length:
-            yield part.finished()
+            yield part.finish()
+
+
+def _check_names(roles: list[str], features: list[str], first: str) -> None:
+    """Raise if a column is named by anything but text, or named twice."""
+    for name in (*roles, *features):
+        if not isinstance(name, str):
+            raise ValueError(f"Columns are named by text, got {type(name).__name__}.")
+    if not features:
+        raise ValueError(f"{first} has no column of numbers besides {roles}.")
+    for name in roles:
+        if [*roles, *features].count(name) > 1:
+            raise ValueError(
+                f"Column {name!r} can be only one thing: label, groups, weight or feature."
+            )
+    for name in features:
+        if features.count(name) > 1:
+            raise ValueError(f"Column {name!r} is among the features twice: name it once.")
+
+
+def _check_file(reader: Reader, roles: Roles, features: list[str]) -> None:
+    """Raise if a column is missing in a file, or of a type that cannot be used."""
+    types = reader.types
+    for name in (*roles.names, *features):
+        if name not in types:
+            raise ValueError(f"{reader.name} has no column {name!r}{did_you_mean(name, types)}")
+    numbers = features if roles.weight is None else [*features, roles.weight]
+    check_columns({name: types[name] for name in numbers}, f" of {reader.name}")
+    if roles.label is not None and "binary" in str(types[roles.label]):
+        raise ValueError(
+            f"Label {roles.label!r} of {reader.name} holds bytes, or text that is not UTF-8: "
+            "save the file as UTF-8."
+        )
+
+
+def _check_agreement(reader: Reader, names: list[str], types: dict[str, Any], first: str) -> None:
+    """Raise if a column has values of another kind than in the first file; null is of any kind."""
+    for name in names:
+        kind = reader.types[name]
+        if str(kind) != "null" and family(kind) != family(types[name]):
+            raise ValueError(
+                f"Column {name!r} holds {kind} in {reader.name}, but {types[name]} in {first}: "
+                "files that are read together must agree."
+            )
+
+
+def _known_type(readers: list[Reader], name: str) -> Any:
+    """Return the type of a column in the first file in which it is not null."""
+    kinds = [reader.types[name] for reader in readers if name in reader.types]
+    return next((kind for kind in kinds if str(kind).lower() != "null"), kinds[0])
 
 
 class _Assembly:
-    """A part that is put together from batches."""
+    """A part that is assembled from batches."""
 
     def __init__(self, columns: Columns, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str]):
         self.columns, self.n_rows, self.keep = columns, n_rows, keep
@@ -164,11 +192,12 @@ class _Assembly:
     def is_full(self) -> bool:
         return self.length == self.n_rows
 
-    def add(self, batch: Any, start: int) -> int:
-        """Take rows of a batch from a place on, as many as there is room for."""
+    def add(self, batch: Batch, start: int) -> int:
+        """Append rows of a batch from `start` on, as many as there is room for."""
         count = int(min(batch.table.num_rows - start, self.n_rows - self.length))
         rows = batch.table.slice(start, count)
-        self.columns_of(rows, self.X[self.length : self.length + count])
+        X = self.X[self.length : self.length + count]
+        fill(X, [rows.column(name) for name in self.columns.features])
         others = (self.columns.label, self.columns.weight, self.columns.groups, *self.keep)
         for name in dict.fromkeys(others):
             if name is not None:
@@ -180,10 +209,7 @@ class _Assembly:
         self.length += count
         return count
 
-    def columns_of(self, rows: Any, X: NDArray[Any]) -> None:
-        fill(X, [rows.column(name) for name in self.columns.features])
-
-    def finished(self) -> Part:
+    def finish(self) -> Part:
         """Return the part."""
         columns, n = self.columns, self.length
         label, weight, groups = (
@@ -198,9 +224,3 @@ class _Assembly:
 def _one_array(pieces: list[Any]) -> Any:
     chunks = [c for p in pieces for c in (p.chunks if isinstance(p, pa.ChunkedArray) else [p])]
     return pa.concat_arrays(chunks) if len(chunks) != 1 else chunks[0]
-
-
-def _known_type(readers: list[Reader], name: str) -> Any:
-    """Return the type of a column in the first file in which it has one."""
-    kinds = [reader.types[name] for reader in readers if name in reader.types]
-    return next((kind for kind in kinds if str(kind).lower() != "null"), kinds[0])

@@ -1,26 +1,23 @@
-"""Rows that are read when they are needed: files, lazy frames, blocks of one's own."""
+"""Rows that are read when they are needed: from files, data frames or blocks."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from spectralmirror.rows.contiguity import ContiguityCheck
 from spectralmirror.rows.files.array_source import ArrayParts, OwnParts
-from spectralmirror.rows.files.atomic import written_whole
 from spectralmirror.rows.files.columns import Columns
-from spectralmirror.rows.files.readers import readers_of
-from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
-from spectralmirror.rows.part import Part, whole_groups
+from spectralmirror.rows.files.map_output import map_parts
+from spectralmirror.rows.files.readers import is_readable, readers_of
+from spectralmirror.rows.memory import BLOCK_BYTES
+from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import StreamedRows
 from spectralmirror.rows.partitioned_groups import (
     ContiguousGroups,
@@ -32,9 +29,6 @@ from spectralmirror.rows.survey import Survey
 
 __all__ = ["Scan", "scan"]
 
-#: So many groups are remembered while it is seen whether their rows follow each other.
-MOST_GROUPS = 20_000_000
-
 
 def scan(
     source: Any,
@@ -45,31 +39,31 @@ def scan(
     sample_weight: Any = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Scan:
-    """Take rows that are too many for memory, for ``fit`` and :meth:`Scan.map_to`.
+    """Describe rows that do not fit into memory, for ``fit`` and :meth:`Scan.map_to`.
 
-    Nothing is read but the names and types of the columns. A fit then reads the columns that it
-    needs several times, in blocks, while the block before is summed.
+    Only the names and types of the columns are read. A fit then reads the columns that it needs
+    several times, one block while the block before is summed.
 
     Parameters
     ----------
     source : str, Path, list of these, LazyFrame, pyarrow dataset or table, ndarray or iterable
         Files in Parquet, Arrow (Feather) or CSV format (``.csv.gz`` too): a path, a folder, a glob
-        such as ``"part-*.parquet"``, or a list of them, read in the order of the list, and of the
-        names in a folder or glob. One ``.npy`` file. A polars or pandas frame. Or your own reader:
-        whatever yields tuples ``(X, y)``, ``(X, y, groups)`` or ``(X, y, groups, sample_weight)``
-        every time it is iterated over, or called.
+        such as ``"part-*.parquet"``, or a list of these. A list is read in its order, a folder or
+        glob in the order of the names. One ``.npy`` file. A polars or pandas frame. Or your own
+        reader: anything that yields tuples ``(X, y)``, ``(X, y, groups)`` or
+        ``(X, y, groups, sample_weight)`` every time it is iterated over, or called.
     label : str, default=None
-        The column of labels; not needed to predict. For arrays and ``.npy`` an array of labels, or
-        the path of one.
+        The column of labels; not needed to predict. For arrays and ``.npy``, an array of labels or
+        its path.
     features : list of str, default=None
-        The columns of features; all columns of numbers but label, groups and weight for None. In
-        CSV files the first megabyte tells what is a number: name the columns to be sure.
+        The columns of features. None means all columns of numbers except label, groups and weight.
+        In CSV files the first megabyte decides which columns are numbers: name them to be sure.
     groups, sample_weight : str, default=None
-        The columns of groups and of weights, or arrays as for the label. Rows of a group are
-        brought together in temporary files where they do not follow each other already.
+        The columns of groups and of weights, or arrays as for the label. If the rows of a group
+        are not contiguous, they are brought together in temporary files.
     block_bytes : int, default=4_000_000
-        Size of a block of rows. About ten times this, and a sample of at most 200 MB, is in memory
-        at any time, however long the files or their row groups are.
+        Size of a block of rows. About ten times this, and a sample of at most 200 MB, are in
+        memory at any time, however long the files or their row groups are.
 
     Returns
     -------
@@ -96,9 +90,9 @@ def scan(
         raise ValueError(f"block_bytes must be a whole number of at least 1, got {block_bytes!r}.")
     if _is_array(source):
         if features is not None:
-            raise ValueError("features are columns with names, which arrays do not have.")
+            raise ValueError("features names columns, but arrays have no names.")
         return Scan(ArrayParts.of(source, label, groups, sample_weight), block_bytes)
-    if _is_files(source):
+    if is_readable(source):
         columns = Columns.of(readers_of(source), label, features, groups, sample_weight)
         return Scan(columns, block_bytes)
     if isinstance(source, bytes | dict) or not isinstance(source, Callable | Iterable):
@@ -108,7 +102,7 @@ def scan(
         )
     if features is not None or any(v is not None for v in (label, groups, sample_weight)):
         raise ValueError(
-            "A reader of one's own yields (X, y, groups, sample_weight) itself: pass no columns."
+            "Your own reader yields (X, y, groups, sample_weight) itself: pass no columns."
         )
     return Scan(OwnParts.of(source), block_bytes)
 
@@ -130,7 +124,7 @@ class Scan:
 
     @property
     def feature_names(self) -> list[str] | None:
-        """The columns of features, None where they have no names."""
+        """The columns of features, or None if they have no names."""
         names: list[str] | None = self.parts.names
         return names
 
@@ -139,22 +133,22 @@ class Scan:
         parts = self.parts
         if not parts.has_labels:
             raise ValueError("The scan has no label: name its column, scan(..., label=).")
-        contiguous, survey = _Runs(), _nothing()
-        for part in map(contiguous.seen, parts.survey()):
+        contiguity, survey = ContiguityCheck(), _nothing()
+        for part in map(contiguity.add, parts.survey()):
             survey = (survey + Survey.of(part)).as_one_part()
         rows = StreamedRows.of(parts, parts.n_features, parts.dtype, survey, self.block_bytes)
         if not parts.has_groups:
             return PartitionedGroups(rows), parts.names
-        groups = ContiguousGroups(rows) if contiguous.hold else SpilledGroups(rows)
+        groups = ContiguousGroups(rows) if contiguity.is_contiguous else SpilledGroups(rows)
         return group_rows(rows, groups), parts.names
 
     def collected(self, most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-        """Read all rows, of which there are so many at most, into memory.
+        """Read all rows, at most `most`, into memory.
 
         Returns
         -------
         X, y, groups : ndarray
-            Features, labels, and groups where there are any.
+            Features, labels, and groups if there are any.
         """
         part = next(self.parts.read(most, self.parts.dtype), None)
         if part is None:
@@ -168,172 +162,28 @@ class Scan:
         *,
         keep: Sequence[str] = (),
     ) -> None:
-        """Apply a method of a fitted model to all rows, and write what it returns as Parquet.
+        """Apply a method of a fitted model to all rows, and write what it returns.
 
         The rows stay in their order. The file is written whole or not at all.
 
         Parameters
         ----------
         path : str or Path
-            The Parquet file to write.
+            The file to write: .parquet, .arrow, .feather, .csv or .csv.gz.
         method : callable
-            Such as ``mirror.transform``, ``mixture.predict``, ``mixture.component_proba``: it is
-            given X, and y where it takes labels. A model that knows the names of its features is
-            given those columns, whatever else was scanned. With groups, rows of a group must
-            follow each other in the files.
+            For example ``mirror.transform``, ``mixture.predict`` or ``mixture.component_proba``.
+            It is called with X, with y if it takes labels, and with groups if it takes them. A
+            model that was fitted to named features gets those columns, whatever else was scanned.
+            Rows of a group must then be contiguous in the files.
         keep : list of str, default=()
             Columns to copy from the source, such as an identifier.
         """
         keep = [keep] if isinstance(keep, str) else list(keep or ())
-        taken = inspect.signature(method).parameters
-        labelled = "y" in taken and self.parts.has_labels
-        if "y" in taken and taken["y"].default is inspect.Parameter.empty and not labelled:
-            raise ValueError(
-                f"{_name_of(method)} needs labels: name their column, scan(..., label=)."
-            )
-        grouped = "groups" in taken and self.parts.has_groups
-        model: Any = getattr(method, "__self__", None)
-        names = getattr(model, "feature_names_in_", None)
-        source = self
-        if names is not None and isinstance(self.parts, Columns):
-            source = replace(self, parts=self.parts.with_features(list(names)))
-        path = Path(path)
-        if path.is_dir():
-            raise ValueError(f"{path} is a folder: name the file to write.")
-        with written_whole(path) as unfinished:
-            writer = None
-            try:
-                for part in source._whole_parts(grouped, keep):
-                    arguments: dict[str, Any] = {"y": part.y} if labelled else {}
-                    if grouped:
-                        arguments["groups"] = part.groups
-                    with _placed(part):
-                        check_values(part, source.parts.names)
-                        X = part.X if names is None else _named(part.X, list(names))
-                        values = np.asarray(method(X, **arguments))
-                        table = _output_table(method, values, part)
-                        writer = writer or pq.ParquetWriter(unfinished, table.schema)
-                        writer.write_table(table.cast(writer.schema))
-            finally:
-                if writer is not None:
-                    writer.close()
-            if writer is None:
-                raise ValueError("There are no rows (0 samples) to write.")
-
-    def _whole_parts(self, grouped: bool, keep: Sequence[str]) -> Iterator[Part]:
-        size = block_rows(self.block_bytes, self.parts.n_features, self.parts.dtype)
-        parts = (one for one in self.parts.read(size, self.parts.dtype, keep) if len(one))
-        if not grouped:
-            yield from parts
-            return
-        runs = _Runs()
-        # rows of weight 0 are judged like others
-        for pieces in whole_groups(runs.seen(replace(part, weight=None)) for part in parts):
-            yield Part.joined(pieces)
-        if not runs.hold:
-            raise ValueError(
-                "Rows of a group must follow each other to be judged together: sort the files by "
-                "their groups first, or scan them without groups."
-            )
-
-
-class _Runs:
-    """Whether rows of a group follow each other: whether no group begins twice.
-
-    Of more groups than may be remembered it is not known, and taken for untrue.
-    """
-
-    def __init__(self) -> None:
-        self._begun: list[NDArray[np.uint64]] = []
-        self._n_begun = 0
-        self._last: np.uint64 | None = None
-        self._scattered = False
-
-    def seen(self, part: Part) -> Part:
-        """Look at the groups of the next part."""
-        if part.groups is None or self._scattered:
-            return part
-        keys = part.keys
-        if len(keys):
-            begun = keys[np.append(keys[0] != self._last, keys[1:] != keys[:-1])]
-            self._last = keys[-1]
-            self._begun.append(begun)
-            self._n_begun += len(begun)
-            self._scattered = len(np.unique(begun)) < len(begun) or self._n_begun > MOST_GROUPS
-        return part
-
-    @property
-    def hold(self) -> bool:
-        """Whether it is so for all parts that were seen."""
-        if self._scattered or not self._begun:
-            return not self._scattered
-        return len(np.unique(np.concatenate(self._begun))) == self._n_begun
-
-
-@contextmanager
-def _placed(part: Part) -> Iterator[None]:
-    """Say in one line what went wrong with which rows."""
-    try:
-        yield
-    except ValueError as error:  # Arrow's are ValueErrors too
-        told = str(error).strip().splitlines()[0].rstrip(".:")
-        raise ValueError(f"{told} ({part.place})." if part.place else f"{told}.") from None
-
-
-def check_values(part: Part, names: Sequence[str] | None) -> None:
-    """Raise where a feature is missing or infinite."""
-    bad = ~np.isfinite(part.X)
-    if bad.any():
-        row, column = np.argwhere(bad)[0].tolist()
-        what = "NaN" if np.isnan(part.X[row, column]) else "infinity"
-        name = column if names is None else repr(names[column])
-        raise ValueError(f"Input X contains {what} in column {name}, row {part.where(row)}")
-
-
-def _name_of(method: Callable[..., Any]) -> str:
-    name: str = getattr(getattr(method, "func", method), "__name__", "value")
-    return name if name.isidentifier() else "value"
+        map_parts(self.parts, self.block_bytes, Path(path), method, keep)
 
 
 def _nothing() -> Survey:
     return Survey.of(Part(np.empty((0, 0)), np.empty(0)))
-
-
-def _named(X: NDArray[Any], names: list[str]) -> Any:
-    """Give columns the names that the model has seen."""
-    import polars as pl
-
-    return pl.from_numpy(X, schema=names, orient="row")
-
-
-def _output_table(method: Callable[..., Any], values: NDArray[Any], part: Part) -> Any:
-    """Put what a method returns beside the columns that are kept."""
-    columns = _output_columns(method, values, part)
-    for name in set(part.kept) & set(columns):
-        raise ValueError(f"{name!r} cannot be kept: the result has a column of that name")
-    return pa.table({**part.kept, **columns})
-
-
-def _output_columns(method: Callable[..., Any], values: NDArray[Any], part: Part) -> dict[str, Any]:
-    """Name what a method returns: one column for one number a row, several otherwise."""
-    name = _name_of(method)
-    if values.ndim not in (1, 2) or len(values) != len(part):
-        raise ValueError(
-            f"{name} must return a value, or a line of them, for each of {len(part)} rows, but "
-            f"returned shape {values.shape}"
-        )
-    model: Any = getattr(method, "__self__", None)
-    if values.ndim == 1:
-        return {name: pa.array(values)}
-    if name == "transform" and hasattr(model, "get_feature_names_out"):
-        names = list(model.get_feature_names_out())
-    elif name == "predict_proba" and model is not None:
-        names = [f"probability_{value}" for value in model.classes_]
-    elif name == "component_proba":
-        names = [f"component_{j}" for j in range(values.shape[1])]
-    else:
-        names = [f"{name}_{j}" for j in range(values.shape[1])]
-    return {name: pa.array(column) for name, column in zip(names, values.T, strict=True)}
 
 
 def _is_array(source: Any) -> bool:
@@ -343,12 +193,3 @@ def _is_array(source: Any) -> bool:
         named = str(source).lower().endswith(".npy")
         return named and (Path(source).exists() or not any(c in str(source) for c in "*?["))
     return False
-
-
-def _is_files(source: Any) -> bool:
-    if isinstance(source, str | Path):
-        return True
-    if type(source).__module__.split(".")[0] in ("polars", "pyarrow", "pandas"):
-        return True
-    listed = isinstance(source, list | tuple) and len(source) > 0
-    return listed and all(isinstance(one, str | Path) for one in source)

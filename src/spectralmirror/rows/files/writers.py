@@ -1,4 +1,4 @@
-"""Tables that are written part by part, to files of the kind that their name says."""
+"""Tables that are written part by part, in the format that the file's name tells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ KINDS = (".parquet", ".arrow", ".feather", ".csv", ".csv.gz")
 
 
 def check_kind(path: Path) -> None:
-    """Raise where a file's name does not say how to write it."""
+    """Raise if a path is a folder, or its name does not tell the format."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name the file to write.")
     if not path.name.lower().endswith(KINDS):
         raise ValueError(f"{path} must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
 
@@ -40,7 +42,7 @@ def writing(path: Path) -> Iterator[Callable[[Any], None]]:
 
         yield append
         if writer is None:
-            raise ValueError("There are no rows to write.")
+            raise ValueError("There are no rows (0 samples) to write.")
 
 
 def _writer(path: Path, schema: Any, stack: ExitStack) -> Any:
