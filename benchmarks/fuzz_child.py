@@ -34,6 +34,7 @@ from spectralmirror import LinearClassifierMixture, SpectralMirror
 from spectralmirror.rows.files.readers import readers_of
 from spectralmirror.tables.choose_features import Question
 from spectralmirror.tables.predictions import write_clusters
+from spectralmirror.tables.storage import load_with_version
 from spectralmirror.tables.table_model import FittedTable, fit_table
 
 __all__ = ["KINDS", "original", "spoiled"]
@@ -175,8 +176,8 @@ def _digest(value: Any) -> str:
 
 def _use_model(path: Path) -> str:
     """Load a model and make it speak; whatever it is, what it says must make sense."""
-    model = spectralmirror.load(path)
-    spectralmirror.tables.storage.written_by(path)
+    model, version = load_with_version(path)
+    assert isinstance(version, str), "version"
     repr(model)
     if isinstance(model, FittedTable):
         model.described()

@@ -20,7 +20,7 @@ from spectralmirror.cli.console import (
     watching,
 )
 from spectralmirror.cli.fit import Files, check_missing
-from spectralmirror.cli.predict_cluster import Model, load_table
+from spectralmirror.cli.predict_cluster import Model, load_table, load_table_with_version
 
 __all__ = ["inspect", "report", "write"]
 
@@ -42,10 +42,8 @@ def inspect(
     with told(kept=""):
         from spectralmirror.mixture.summary import letters, text
         from spectralmirror.mixture.summary import table as lines
-        from spectralmirror.tables.storage import written_by
 
-        version = written_by(model)
-        table = load_table(model)
+        table, version = load_table_with_version(model)
         if as_json:
             print_json({"model": str(model), "written_by": version, **table.described()})
             return

@@ -19,13 +19,13 @@ COUNTS = ("n_parameters_", "n_iter_", "n_passes_", "n_agreed_")
 
 
 def is_whole(model: Any) -> bool:
-    """Return whether a model is what a fit leaves, as far as anything that uses it can tell.
-
-    Parts of other kinds may also raise, whatever they like.
-    """
+    """Return whether a model is what a fit leaves, as far as anything that uses it can tell."""
     from spectralmirror.tables.table_model import FittedTable
 
-    return _is_table(model) if isinstance(model, FittedTable) else _is_estimator(model)
+    try:
+        return _is_table(model) if isinstance(model, FittedTable) else _is_estimator(model)
+    except Exception:  # parts of other kinds may raise anything
+        return False
 
 
 def _is_table(model: Any) -> bool:
