@@ -7,9 +7,9 @@ import polars as pl
 
 import spectralmirror
 from spectralmirror.rows.files.readers import readers_of
-from spectralmirror.tables.choose_features import Question
+from spectralmirror.tables.column_roles import ColumnRoles
+from spectralmirror.tables.fit_table import fit_table
 from spectralmirror.tables.storage import FORMAT
-from spectralmirror.tables.table_model import fit_table
 
 HERE = Path(__file__).parent
 
@@ -31,7 +31,7 @@ def main() -> None:
     table = frame.with_columns(liked=np.where(liked, "yes", "no")).to_arrow()
     model = fit_table(
         readers_of(table),
-        Question("liked", "person"),
+        ColumnRoles("liked", "person"),
         spectralmirror.LinearClassifierMixture(2, random_state=0),
         source="made",
     )

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
 from spectralmirror.rows.files.readers import readers_of
-from spectralmirror.tables.choose_features import Question, take_census
+from spectralmirror.tables.choose_features import choose_features
+from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.features import Category, Number, Recipe
 
 
 def census_of(frame, **question):
     frame = frame.to_arrow() if isinstance(frame, pl.DataFrame) else frame
-    return take_census(readers_of(frame), Question("y", **question), lambda n: None)
+    return choose_features(readers_of(frame), ColumnRoles("y", **question), lambda n: None)
 
 
 def frame_of(**columns):
@@ -40,7 +41,7 @@ def frame_of(**columns):
 )
 def test_agrees_with_one_hot_of_scikit_learn(rows):
     x, colour, flag = (list(column) for column in zip(*rows, strict=True))
-    table = pa.table({"x": x, "colour": colour, "flag": flag, "y": [0] * len(x)})
+    table = pa.table({"x": x, "colour": colour, "flag": flag, "y": np.arange(len(x)) % 2})
     if len(set(x)) == len(set(colour)) == len(set(flag)) == 1:
         with pytest.raises(ValueError, match="No column is left"):
             census_of(table)
@@ -118,7 +119,7 @@ def test_notes_tell_what_was_left_out_or_looks_like_an_identifier():
         (frame_of(x=[1, 2], age=[3, 1]), {"drop": ["agee"]}, "did you mean 'age'?"),
         (frame_of(x=[1, 2]), {"features": ["y"]}, "cannot be a feature and the label"),
         (frame_of(x=[1, 2]), {"features": ["x"], "drop": ["x"]}, "a feature and dropped"),
-        (frame_of(x=[1, None], z=[1, 2]), {}, "missing in some of 2 rows: 'x' 1. Fill the gaps"),
+        (frame_of(x=[1, None], z=[1, 2]), {}, "missing in some of 2 rows: 'x' 1. Impute them"),
         (frame_of(x=[1.0, np.inf]), {}, "infinite in some of 2 rows: 'x' 1"),
         (frame_of(t=[[1], [2]]), {}, "'t' (large_list<item: int64>)"),
         (frame_of(x=[1, 1]), {}, "No column is left that can be a feature"),

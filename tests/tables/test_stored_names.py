@@ -19,7 +19,9 @@ X, Y, TRUTH = make_linear_classifier_mixture(2_000, 3, group_size=5, random_stat
 
 @pytest.fixture
 def mixture():
-    return LinearClassifierMixture(2, subspace=SpectralMirror(2), random_state=0).fit(X, Y, groups=TRUTH.groups)
+    return LinearClassifierMixture(2, subspace=SpectralMirror(2), random_state=0).fit(
+        X, Y, groups=TRUTH.groups
+    )
 
 
 def schema_of(path):

@@ -107,11 +107,12 @@ def write(
     """Write a report on rows of files, all of them or a sample."""
     from spectralmirror.report import write_report
     from spectralmirror.rows.files.readers import count_rows, readers_of
-    from spectralmirror.tables.table_sample import draw_rows
+    from spectralmirror.tables.table_sample import sample_rows
+    from spectralmirror.tables.winners import OUTCOMES
 
     readers = readers_of(files)
     total = count_rows(readers)
-    rows = draw_rows(table, readers, missing, lambda n: listen("reading", n, total))
+    rows = sample_rows(table, readers, missing, lambda n: listen("reading", n, total))
     listen("writing the report", 0, None)
     about = {
         "files": ", ".join(files),
@@ -120,7 +121,7 @@ def write(
         "group": table.group,
         "n_rows": table.about["n_rows"],
         "notes": [*table.about["notes"], *_comparing(table)],
-        "label_names": {"True": "left wins", "False": "right wins"} if table.recipe.pairs else {},
+        "label_names": OUTCOMES if table.recipe.pairs else {},
         "references": table.recipe.references,
     }
     data: dict[str, Any] = write_report(

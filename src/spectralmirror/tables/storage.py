@@ -134,7 +134,7 @@ def _unpacked(packed: bytes, path: Path) -> tuple[Archive, str]:
     except ForeignError as foreign:
         raise _foreign(path, foreign) from None
     except Exception:  # a file of another kind may raise anything
-        hint = ", or it was cut off or damaged" if packed[:2] == b"PK" else ""
+        hint = ", or was cut off or damaged" if packed[:2] == b"PK" else ""
         raise ValueError(f"{path} is not a model of spectralmirror{hint}.") from None
     if number > FORMAT:
         raise ValueError(

@@ -141,19 +141,6 @@ class Scan:
         bundles = Contiguous(rows) if contiguous.hold else Spilled(rows)
         return in_groups(rows, bundles), parts.names
 
-    def collected(self, most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-        """Read all rows, of which there are so many at most, into memory.
-
-        Returns
-        -------
-        X, y, groups : ndarray
-            Features, labels, and groups where there are any.
-        """
-        part = next(self.parts.read(most, self.parts.dtype), None)
-        if part is None:
-            raise ValueError("No row is left (0 samples).")
-        return part.X, part.y, part.groups
-
     def map_to(
         self,
         path: str | Path,
