@@ -2,7 +2,9 @@
 
 import re
 
+import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -88,3 +90,63 @@ def test_missing_values_are_listed_most_frequent_first():
     told = told_missing(counts, 1_000)
     assert told.startswith("Values are missing in some of 1,000 rows: 'c13' 14, 'c12' 13")
     assert told.endswith("'c2' 3 and 2 more columns.")
+
+
+def chosen_of(frame, **roles):
+    frame = frame.to_arrow() if isinstance(frame, pl.DataFrame) else frame
+    return choose_features(readers_of(frame), ColumnRoles("y", **roles), lambda n: None)
+
+
+def frame_of(**columns):
+    n = len(next(iter(columns.values())))
+    return pl.DataFrame({**columns, "y": [True, False] * (n // 2) + [True] * (n % 2)})
+
+
+@pytest.mark.parametrize(
+    "codes", [[1, 2, 2, 1], [1.0, 2.0, 2.0, np.nan], pd.array([1, 2, 2, None], dtype="Int64")]
+)
+def test_codes_can_be_categories_however_they_are_stored(codes):
+    frame = pd.DataFrame({"region": codes, "y": [0, 1, 0, 1]})
+    recipe = chosen_of(frame, categorical=["region"], missing="impute").recipe
+    assert set(recipe.terms[0].levels) == {"1", "2"}
+
+
+def test_a_mean_far_from_0_keeps_its_digits():
+    x = 1e9 + np.arange(9_999) * 1e-3
+    recipe = chosen_of(frame_of(x=x, z=np.sin(np.arange(9_999)))).recipe
+    assert abs(recipe.terms[0].mean - x.mean()) < 1e-5
+
+
+def test_single_precision_stays_so_unless_something_is_double():
+    x = np.arange(4, dtype=np.float32)[::-1]
+    assert chosen_of(frame_of(x=x, c=["u", "v"] * 2)).recipe.dtype == "float32"
+    assert chosen_of(frame_of(x=x, z=x.astype(float))).recipe.dtype == "float64"
+
+
+def test_notes_tell_what_was_left_out_or_looks_like_an_identifier():
+    told = " ".join(chosen_of(frame_of(id=range(5), x=[3.0, 1, 2, 9, 5], one=[1] * 5)).notes)
+    assert "'one' holds the same value in all rows" in told
+    assert "'id' counts up" in told
+    assert "'x'" not in told
+
+
+@pytest.mark.parametrize(
+    ("frame", "roles", "sentence"),
+    [
+        (frame_of(x=[1, 2]), {"group": "gruppe"}, "no column 'gruppe'; its columns are 'x', 'y'"),
+        (frame_of(x=[1, 2], age=[3, 1]), {"drop": ["agee"]}, "did you mean 'age'?"),
+        (frame_of(x=[1, 2]), {"features": ["y"]}, "cannot be a feature and the label"),
+        (frame_of(x=[1, 2]), {"features": ["x"], "drop": ["x"]}, "a feature and dropped"),
+        (frame_of(x=[1, None], z=[1, 2]), {}, "missing in some of 2 rows: 'x' 1. Impute them"),
+        (frame_of(x=[1.0, np.inf]), {}, "infinite in some of 2 rows: 'x' 1"),
+        (frame_of(t=[[1], [2]]), {}, "'t' (large_list<item: int64>)"),
+        (frame_of(x=[1, 1]), {}, "No column is left that can be a feature"),
+        (frame_of(t=[f"word {i}" for i in range(60)]), {}, "Text with more than 50 different"),
+        (frame_of(**{"c": ["u", "v"], "c=v": [1, 2], "d": ["v", "v"]}), {}, "named 'c=v'"),
+        (pl.DataFrame({"y": [1, 0]}), {}, "no column besides label and group"),
+        (pl.DataFrame({"x": [], "y": []}), {}, "has no rows"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(frame, roles, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        chosen_of(frame, **roles)
