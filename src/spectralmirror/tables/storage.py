@@ -138,17 +138,22 @@ def _unpacked(packed: bytes, path: Path) -> tuple[Archive, str]:
         raise ValueError(f"{path} is not a model of spectralmirror{hint}.") from None
     if number > FORMAT:
         raise ValueError(
-            f"{path} was written by {version:.80}, which is newer than this version "
+            f"{path} was written by {_shown(version)}, which is newer than this version "
             f"({__version__}): update spectralmirror."
         )
     return archive, version
 
 
 def _foreign(path: Path, foreign: ForeignError) -> ValueError:
-    what = ascii(str(foreign)[:200])[1:-1]
     return ValueError(
-        f"{path} holds {what}, which no model of spectralmirror contains: it was not loaded."
+        f"{path} holds {_shown(str(foreign))}, which no model of spectralmirror contains: it was "
+        "not loaded."
     )
+
+
+def _shown(text: str) -> str:
+    """Return text from a file in a form that is safe to print in a sentence."""
+    return ascii(text[:200])[1:-1]
 
 
 def _refuse_untrusted(plain: bytes) -> None:
