@@ -1,5 +1,6 @@
 """Whether the parts of a model fit together."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -52,10 +53,12 @@ def test_what_a_fit_leaves_is_whole(model):
         ("coef_", np.zeros((1, 3), dtype=int)),
         ("coef_standard_error_", np.zeros(3)),
         ("weights_", np.array([0.7])),
+        ("weights_", np.ones(1, dtype=np.float16)),
         ("sharpness_", np.array([-1.0])),
+        ("sharpness_", np.array([1e308])),  # every score would overflow
         ("feature_scale_", [1.0, 1.0, 1.0]),
         ("classes_", np.array([1, 1])),
-        ("classes_", np.ndarray(10**12, dtype="<U0")),  # no bytes at all, but a long way to sort
+        ("classes_", np.array([[0, 1]])),
         ("n_components_", True),
         ("n_features_in_", 3.0),
         ("log_likelihood_", "much"),
@@ -81,6 +84,8 @@ def test_a_mixture_of_other_parts_is_not_whole(name, value):
         ("components_", np.full((1, 3), np.inf)),
         ("mean_", np.zeros(2)),
         ("mirror_direction_", "x"),
+        ("feature_names_in_", np.array(["a", "b"], dtype=object)),
+        ("feature_names_in_", np.array([1, 2, 3], dtype=object)),
         ("transform", 3),
     ],
 )
@@ -93,6 +98,12 @@ def test_a_transformer_of_other_parts_is_not_whole(name, value):
 def test_a_table_of_other_parts_is_not_whole(table):
     assert is_whole(table)
     recipe, first = table.recipe, table.recipe.terms[0]
+    mirror, untold = SpectralMirror(1).fit(X, Y), copy(table.mixture)
+    mirror.components_ = np.zeros((1, len(recipe.names)))
+    mirror.mean_ = mirror.mirror_direction_ = np.zeros(len(recipe.names))
+    mirror.feature_names_in_ = table.mixture.feature_names_in_
+    mirror.n_features_in_ = len(recipe.names)
+    untold.bic_path_ = 3
     changes = [
         {"label": 3},
         {"group": 3},
@@ -102,6 +113,8 @@ def test_a_table_of_other_parts_is_not_whole(table):
         {"about": {**table.about, "source": None}},
         {"mixture": SpectralMirror(1).fit(X, Y)},
         {"mixture": LinearClassifierMixture(1).fit(X, Y)},
+        {"mixture": mirror},
+        {"mixture": untold},
         {"recipe": None},
         *(
             {"recipe": replace(recipe, **other)}
@@ -111,7 +124,9 @@ def test_a_table_of_other_parts_is_not_whole(table):
                 {"terms": (Number(first.column, np.nan), *recipe.terms[1:])},
                 {"terms": (Number(3, 0.0), *recipe.terms[1:])},
                 {"terms": (*recipe.terms[:-1], Category("c", ()))},
-                {"terms": (*recipe.terms[:-1], Category("c", (1, 2)))},
+                {"terms": (*recipe.terms[:-1], Category("c", (1, *recipe.terms[-1].levels[1:])))},
+                {"terms": (*recipe.terms, Category("d", ()))},
+                {"terms": (*recipe.terms, Category(3, ("u",)))},
                 {"pairs": ("a_",)},
                 {"winner": "ab"},
                 {"dtype": "float16"},
@@ -120,5 +135,8 @@ def test_a_table_of_other_parts_is_not_whole(table):
     ]
     for change in changes:
         assert not is_whole(replace(table, **change)), change
-    vars(first)["encode"] = 3  # in the place of a method
-    assert not is_whole(table)
+    for part, method in ((first, "encode"), (recipe, "encode"), (table, "known")):
+        vars(part)[method] = 3
+        assert not is_whole(table), part
+        del vars(part)[method]
+    assert is_whole(table)

@@ -11,7 +11,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["is_whole"]
 
@@ -27,8 +26,6 @@ def is_whole(model: Any) -> bool:
 
 
 def _is_table(model: Any) -> bool:
-    from spectralmirror.mixture import LinearClassifierMixture
-
     recipe, mixture, about = model.recipe, model.mixture, model.about
     return bool(
         _has_only_fields(model)
@@ -39,7 +36,6 @@ def _is_table(model: Any) -> bool:
         and _is_count(about["n_rows"])
         and _are_texts(about["notes"], list)
         and _is_recipe(recipe)
-        and type(mixture) is LinearClassifierMixture
         and _is_estimator(mixture)
         and list(mixture.feature_names_in_) == recipe.names
         and model.described()
@@ -47,7 +43,7 @@ def _is_table(model: Any) -> bool:
 
 
 def _is_recipe(recipe: Any) -> bool:
-    from spectralmirror.tables.features import Category, Number, Recipe
+    from spectralmirror.tables.features import Category, Number
 
     for term in recipe.terms:
         if type(term) is Number:
@@ -59,8 +55,7 @@ def _is_recipe(recipe: Any) -> bool:
             return False
     sides = [pair for pair in (recipe.pairs, recipe.winner) if pair is not None]
     return (
-        type(recipe) is Recipe
-        and _has_only_fields(recipe)
+        _has_only_fields(recipe)
         and type(recipe.terms) is tuple
         and all(_are_texts(pair, tuple) and len(pair) == 2 for pair in sides)
         and recipe.dtype in ("float32", "float64")
@@ -73,7 +68,6 @@ def _has_only_fields(value: Any) -> bool:
 
 
 def _is_estimator(model: Any) -> bool:
-    check_is_fitted(model)
     model._validate_params()
     # nothing may stand in the place of a method
     if any(callable(value) or hasattr(type(model), name) for name, value in vars(model).items()):
@@ -105,15 +99,11 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
     return bool(
         _is_count(k)
         and all(_is_array(getattr(model, name), shape) for name, shape in shapes.items())
-        and all(
-            _is_array(getattr(model, f"{name}standard_error_"), shapes[name], finite=False)
-            for name in ("coef_", "intercept_", "weights_")
-        )
         and (p >= 0).all()
         and np.isclose(p.sum(), 1)
         and (model.sharpness_ >= 0).all()
         and np.isfinite(_largest_scores(model)).all()
-        and model.classes_.shape == (2,)
+        and model.classes_.shape == (2,)  # np.unique may take minutes, even if there are no bytes
         and len(np.unique(model.classes_)) == 2
         and model.summary()
     )
@@ -126,11 +116,10 @@ def _largest_scores(model: Any) -> Any:
         return model.sharpness_ * (np.abs(model.coef_) @ size + np.abs(model.intercept_))
 
 
-def _is_array(array: Any, shape: tuple[int, ...], *, finite: bool = True) -> bool:
-    """Return whether these are floating-point numbers of a shape."""
-    if type(array) is not np.ndarray or array.dtype.kind != "f" or array.shape != shape:
-        return False
-    return not finite or bool(np.isfinite(array).all())
+def _is_array(array: Any, shape: tuple[int, ...]) -> bool:
+    """Return whether these are finite numbers of a shape, in single or double precision."""
+    is_float = type(array) is np.ndarray and array.dtype in (np.float32, np.float64)
+    return is_float and array.shape == shape and bool(np.isfinite(array).all())
 
 
 def _are_texts(values: Any, holder: type[Any]) -> bool:
