@@ -103,10 +103,10 @@ _NAMES = [
     ("numpy", "memmap"), ("numpy", "frombuffer"), ("collections", "OrderedDict"), ("this", "s"),
     ("sklearn.linear_model._logistic", "LogisticRegression"), ("antigravity", "webbrowser"),
     ("sklearn.pipeline", "Pipeline"), ("scipy.sparse", "csr_matrix"), ("functools", "partial"),
-    ("spectralmirror.subspace.estimator", "SpectralMirror"),
-    ("spectralmirror.tables.features", "Number"),
-    ("spectralmirror.mixture.estimator", "LinearClassifierMixture"), ("operator", "methodcaller"),
-    ("spectralmirror.mixture.starts", "Start"), ("spectralmirror.tables.storage", "load"),
+    ("spectralmirror", "SpectralMirror"),
+    ("spectralmirror.recipe", "Number"),
+    ("spectralmirror", "LinearClassifierMixture"), ("operator", "methodcaller"),
+    ("spectralmirror", "Start"), ("spectralmirror.tables.storage", "load"),
     ("spectralmirror.cli", "main"), ("numpy.random.mtrand", "RandomState"),
 ]  # fmt: skip
 _LOADERS = [

@@ -24,7 +24,7 @@ from spectralmirror.cli.reproduce import NAMES
 from spectralmirror.experiments import EXPERIMENTS
 from spectralmirror.metrics import component_error
 from spectralmirror.rows.files.readers import readers_of
-from spectralmirror.tables.table_sample import draw_rows
+from spectralmirror.tables.table_sample import sample_rows
 
 COMMAND = [sys.executable, "-c", "from spectralmirror.cli import main; main()"]
 
@@ -129,7 +129,7 @@ def test_all_kinds_of_files_give_the_same_model(people, fitted, tmp_path, kind):
 
 
 def test_rows_beyond_memory_give_the_same_model(people, fitted, tmp_path, monkeypatch):
-    monkeypatch.setattr("spectralmirror.tables.table_model.IN_MEMORY", 0)
+    monkeypatch.setattr("spectralmirror.tables.fit_table.IN_MEMORY", 0)
     run("fit", fitted / "ratings.csv", "--label", "liked", "--group", "person", "-k", 2,
         "-o", tmp_path / "streamed.skops")  # fmt: skip
     streamed, expected = load(tmp_path / "streamed.skops"), load(fitted / "model.skops")
@@ -305,18 +305,18 @@ BAD = [
     (["fit", "ratings.csv", "--label", "liked", "-o", "void"], "is a folder: name a file"),
     (["fit", "ratings.csv", "--winner", "liked"], "--winner belongs to --pairs"),
     (["fit", "ratings.csv", "--pairs", "a_", "b_", "--label", "liked"], "needs --winner COLUMN"),
-    (["fit", "ratings.csv", "--pairs", "a_", "b_", "--winner", "liked"], "No column stands twice"),
+    (["fit", "ratings.csv", "--pairs", "a_", "b_", "--winner", "liked"], "No column occurs twice"),
     (["predict", "no.skops", "ratings.csv"], "There is no file 'no.skops'"),
-    (["predict", "ratings.csv", "ratings.csv"], "is no model of spectralmirror"),
+    (["predict", "ratings.csv", "ratings.csv"], "is not a model of spectralmirror"),
     (["predict", "model.skops", "dates.csv"], "has no column 'taste'"),
-    (["predict", "model.skops", "mauve.csv"], "holds 'mauve', which was not there"),
+    (["predict", "model.skops", "mauve.csv"], "holds 'mauve', which did not occur"),
     (["predict", "model.skops", "ratings.csv", "-o", "p.xlsx"], "must end in .parquet"),
     (["predict", "model.skops", "ratings.csv", "--keep", "id"], "has no column 'id'"),
     (["predict", "model.skops", "ratings.csv", "--history", "no.csv"], "There is no file"),
     (["cluster", "model.skops", "one.csv", "--keep", "row_classifier"], "cannot be kept"),
     (["cluster", "model.skops", "other.csv"], "holds 'maybe', but the labels that were fitted"),
     (["inspect", "cut.skops"], "or was cut off or damaged"),
-    (["inspect", "notes.txt"], "is no model of spectralmirror"),
+    (["inspect", "notes.txt"], "is not a model of spectralmirror"),
     (["report", "model.skops", "no.csv"], "There is no file 'no.csv'"),
     (["simulate", "--rows", "0"], "Invalid value for '--rows'"),
     (["simulate", "--norm", "-1", "-o", "s.csv"], "profile_norm must be a positive number"),
@@ -575,7 +575,7 @@ def test_samples_for_reports_are_whole_groups_however_files_are_divided(
     for most in (10_000_000, 3_000):
         monkeypatch.setattr("spectralmirror.tables.table_sample.MOST_VALUES", most)
         for source in (fitted / "ratings.csv", tmp_path):
-            drawn.append(draw_rows(model, readers_of(source), None, lambda n: None))
+            drawn.append(sample_rows(model, readers_of(source), None, lambda n: None))
     assert [rows.n_rows for rows in drawn] == [2_000] * 4
     whole, _, some, parts = drawn
     assert len(whole.X) == 2_000
@@ -604,7 +604,7 @@ def test_a_history_of_other_groups_is_refused(people, fitted, tmp_path):
     arguments = ("predict", fitted / "model.skops", fitted / "ratings.csv")
     history = ("--history", tmp_path / "other.csv")
     done = run(*arguments, *history, "-o", tmp_path / "new" / "p.csv", code=2)
-    assert "No value of 'person' is in the history: there they are such as 0" in done.output
+    assert "No value of 'person' occurs in the history, which has values such as 0" in done.output
     assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
 
 
@@ -682,7 +682,7 @@ ODD = {
     "late": (["late.csv", "--label", "y"], "column 'x': "),
     "bytes": (["bytes.parquet", "--label", "y"], "'t' (bytes, or text that is not UTF-8"),
     "empty": (["empty.parquet", "--label", "y"], "missing in some of 4 rows: 'c' 1"),
-    "nested": (["nested.parquet", "--label", "y", "--group", "g"], "label or group is one value"),
+    "nested": (["nested.parquet", "--label", "y", "--group", "g"], "must be a single value"),
     "types": (["a.csv", "b.csv", "--label", "y"], "holds string in b.csv, but int64 in a.csv"),
     "classes": (["a.csv", "--label", "x"], "Label 'x' has 4 different values"),
     "gaps": (["gaps.parquet", "--label", "y", "--group", "g"], "rows: 'g' 1. Leave these rows out"),
@@ -867,4 +867,4 @@ def test_text_that_is_no_category_is_told_for_what_it_is(tmp_path, kind):
     frame.write_csv(tmp_path / "d.tsv", separator="\t")
     assert sentence in run("fit", tmp_path / "d.tsv", "--label", "y", code=2).output
     done = run("fit", tmp_path / "d.tsv", "--label", "y", "--features", "x", code=2)
-    assert "take what is refused out of --features" in done.output
+    assert "remove it from --features" in done.output

@@ -1,4 +1,4 @@
-"""Write the model and its predictions that all later versions must read. Run once a format."""
+"""Write the model and its predictions that all later versions must read. Run once per format."""
 
 from pathlib import Path
 
@@ -7,14 +7,15 @@ import polars as pl
 
 import spectralmirror
 from spectralmirror.rows.files.readers import readers_of
-from spectralmirror.tables.choose_features import Question
-from spectralmirror.tables.table_model import fit_table
+from spectralmirror.tables.column_roles import ColumnRoles
+from spectralmirror.tables.fit_table import fit_table
+from spectralmirror.tables.storage import FORMAT
 
 HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Fit a mixture to columns of three kinds, and keep what it says of ten rows."""
+    """Fit a mixture to columns of three kinds, and keep its probabilities for ten rows."""
     rng = np.random.default_rng(0)
     n = 600
     frame = pl.DataFrame(
@@ -30,14 +31,14 @@ def main() -> None:
     table = frame.with_columns(liked=np.where(liked, "yes", "no")).to_arrow()
     model = fit_table(
         readers_of(table),
-        Question("liked", "person"),
+        ColumnRoles("liked", "person"),
         spectralmirror.LinearClassifierMixture(2, random_state=0),
         source="made",
     )
-    spectralmirror.save(model, HERE / "format-1.skops")
+    spectralmirror.save(model, HERE / f"format-{FORMAT}.skops")
     X = model.recipe.encode(table)[:10]
     P = model.mixture.predict_proba(model.named(X))
-    np.savez_compressed(HERE / "format-1.npz", X=X, P=P)
+    np.savez_compressed(HERE / f"format-{FORMAT}.npz", X=X, P=P)
 
 
 if __name__ == "__main__":

@@ -147,8 +147,8 @@ MOMENTS = {
 }
 LOAD = {
     "nothing": (lambda: load("no.skops"), "There is no file 'no.skops'"),
-    "a folder": (lambda: load("."), "is a folder, and no model"),
-    "text": (lambda: load("notes.txt"), "notes.txt is no model of spectralmirror"),
+    "a folder": (lambda: load("."), "is a folder, not a model"),
+    "text": (lambda: load("notes.txt"), "notes.txt is not a model of spectralmirror"),
 }
 SCAN = {
     "nothing": (lambda: scan("no.csv", label="y"), "There is no file 'no.csv'"),

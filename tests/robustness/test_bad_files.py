@@ -73,8 +73,8 @@ FILES = [
     ("empty.arrow", text(""), "empty.arrow is no Arrow file", "empty.arrow is no Arrow file"),
     ("stream.arrow", lambda p: FRAME.write_ipc_stream(p), "is no Arrow file", "is no Arrow file"),
     ("rows.parquet", lambda p: FRAME.head(0).write_parquet(p), "has no rows", "There are no rows"),
-    ("infinite.parquet", table(a=pl.lit(np.inf)), "'a' 200. Mend them", "holds infinity"),
-    ("null.parquet", table(a=pl.lit(None, pl.Float64)), "'a' 200. Fill the gaps", "'a' 200"),
+    ("infinite.parquet", table(a=pl.lit(np.inf)), "'a' 200. Correct them", "holds infinity"),
+    ("null.parquet", table(a=pl.lit(None, pl.Float64)), "'a' 200. Impute them", "'a' 200"),
     (
         "label.parquet",
         table(y=pl.lit(None, pl.String)),
@@ -98,8 +98,8 @@ FILES = [
     (
         "label_list.parquet",
         table(y=pl.concat_list("a", "b")),
-        "a label or group is one",
-        "a label or group is",
+        "a label or group must be a single value",
+        "a label or group must be",
     ),
     (
         "nothing",

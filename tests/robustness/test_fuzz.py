@@ -72,15 +72,15 @@ def estimator(schema):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (doubled, "two things of one number"),
-        (nested, "lists in lists without an end"),
-        (estimator, r"sklearn\.pipeline\.Pipeline"),
+        (doubled, "two different nodes with the same id, which no model"),
+        (nested, "a list, which is not a model"),
+        (estimator, r"sklearn\.pipeline\.Pipeline, which no model"),
     ],
 )
 def test_models_that_only_look_like_ours(change, told, tmp_path):
     path = tmp_path / "m.skops"
     path.write_bytes(packed(change))
-    with pytest.raises(ValueError, match=rf"m\.skops holds {told}, which no model"):
+    with pytest.raises(ValueError, match=rf"m\.skops holds {told}"):
         load(path)
 
 

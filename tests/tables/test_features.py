@@ -1,10 +1,6 @@
 """Columns of tables as features."""
 
-import re
-
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -12,18 +8,13 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
 from spectralmirror.rows.files.readers import readers_of
-from spectralmirror.tables.choose_features import Question, take_census
+from spectralmirror.tables.choose_features import choose_features
+from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.features import Category, Number, Recipe
 
 
-def census_of(frame, **question):
-    frame = frame.to_arrow() if isinstance(frame, pl.DataFrame) else frame
-    return take_census(readers_of(frame), Question("y", **question), lambda n: None)
-
-
-def frame_of(**columns):
-    n = len(next(iter(columns.values())))
-    return pl.DataFrame({**columns, "y": [True, False] * (n // 2) + [True] * (n % 2)})
+def recipe_of(table, **roles):
+    return choose_features(readers_of(table), ColumnRoles("y", **roles), lambda n: None).recipe
 
 
 @settings(max_examples=50)
@@ -40,12 +31,12 @@ def frame_of(**columns):
 )
 def test_agrees_with_one_hot_of_scikit_learn(rows):
     x, colour, flag = (list(column) for column in zip(*rows, strict=True))
-    table = pa.table({"x": x, "colour": colour, "flag": flag, "y": [0] * len(x)})
+    table = pa.table({"x": x, "colour": colour, "flag": flag, "y": np.arange(len(x)) % 2})
     if len(set(x)) == len(set(colour)) == len(set(flag)) == 1:
         with pytest.raises(ValueError, match="No column is left"):
-            census_of(table)
+            recipe_of(table)
         return
-    recipe = census_of(table).recipe
+    recipe = recipe_of(table)
     X = recipe.encode(table)
     expected = {}
     if len(set(x)) > 1:
@@ -76,58 +67,17 @@ def test_comparisons_are_differences_of_encoded_sides():
     table = pa.table(
         {"a_x": [1.0, 2.0], "b_x": [0.5, 4.0], "a_c": ["u", "v"], "b_c": ["v", "v"], "y": [1, 0]}
     )
-    recipe = census_of(table, pairs=("a_", "b_")).recipe
+    recipe = recipe_of(table, pairs=("a_", "b_"))
     assert recipe.names == ["x", "c=u"]  # v is more frequent over both sides
     np.testing.assert_array_equal(recipe.encode(table), [[0.5, 1], [-2, 0]])
     swapped = Recipe(recipe.terms, ("b_", "a_"), recipe.winner)
     np.testing.assert_array_equal(swapped.encode(table), -recipe.encode(table))
 
 
-@pytest.mark.parametrize(
-    "codes", [[1, 2, 2, 1], [1.0, 2.0, 2.0, np.nan], pd.array([1, 2, 2, None], dtype="Int64")]
-)
-def test_codes_can_be_categories_however_they_are_stored(codes):
-    frame = pd.DataFrame({"region": codes, "y": [0, 1, 0, 1]})
-    recipe = census_of(frame, categorical=["region"], missing="impute").recipe
-    assert set(recipe.terms[0].levels) == {"1", "2"}
-
-
-def test_a_mean_far_from_0_keeps_its_digits():
-    x = 1e9 + np.arange(9_999) * 1e-3
-    recipe = census_of(frame_of(x=x, z=np.sin(np.arange(9_999)))).recipe
-    assert abs(recipe.terms[0].mean - x.mean()) < 1e-5
-
-
-def test_single_precision_stays_so_unless_something_is_double():
-    x = np.arange(4, dtype=np.float32)[::-1]
-    assert census_of(frame_of(x=x, c=["u", "v"] * 2)).recipe.dtype == "float32"
-    assert census_of(frame_of(x=x, z=x.astype(float))).recipe.dtype == "float64"
-
-
-def test_notes_tell_what_was_left_out_or_looks_like_an_identifier():
-    told = " ".join(census_of(frame_of(id=range(5), x=[3.0, 1, 2, 9, 5], one=[1] * 5)).notes)
-    assert "'one' holds the same value in all rows" in told
-    assert "'id' counts up" in told
-    assert "'x'" not in told
-
-
-@pytest.mark.parametrize(
-    ("frame", "question", "sentence"),
-    [
-        (frame_of(x=[1, 2]), {"group": "gruppe"}, "no column 'gruppe'; its columns are 'x', 'y'"),
-        (frame_of(x=[1, 2], age=[3, 1]), {"drop": ["agee"]}, "did you mean 'age'?"),
-        (frame_of(x=[1, 2]), {"features": ["y"]}, "cannot be a feature and the label"),
-        (frame_of(x=[1, 2]), {"features": ["x"], "drop": ["x"]}, "a feature and dropped"),
-        (frame_of(x=[1, None], z=[1, 2]), {}, "missing in some of 2 rows: 'x' 1. Fill the gaps"),
-        (frame_of(x=[1.0, np.inf]), {}, "infinite in some of 2 rows: 'x' 1"),
-        (frame_of(t=[[1], [2]]), {}, "'t' (large_list<item: int64>)"),
-        (frame_of(x=[1, 1]), {}, "No column is left that can be a feature"),
-        (frame_of(t=[f"word {i}" for i in range(60)]), {}, "Text with more than 50 different"),
-        (frame_of(**{"c": ["u", "v"], "c=v": [1, 2], "d": ["v", "v"]}), {}, "named 'c=v'"),
-        (pl.DataFrame({"y": [1, 0]}), {}, "no column besides label and group"),
-        (pl.DataFrame({"x": [], "y": []}), {}, "has no rows"),
-    ],
-)
-def test_what_cannot_be_is_refused_by_name(frame, question, sentence):
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        census_of(frame, **question)
+def test_labels_are_values_or_whether_the_left_won():
+    column = pa.chunked_array([["Left", "right"], ["left"]])
+    assert Recipe(()).labels(column).tolist() == ["Left", "right", "left"]
+    compared = Recipe((), ("a_", "b_"), ("left", "right"))
+    assert compared.labels(column).tolist() == [True, False, True]
+    with pytest.raises(ValueError, match="must be 'left' or 'right', got 'tie'"):
+        compared.labels(pa.array(["left", "tie"]))

@@ -57,15 +57,15 @@ def demo(
         from spectralmirror.datasets.household import make_household
         from spectralmirror.rows.files.readers import readers_of
         from spectralmirror.rows.files.writers import writing
-        from spectralmirror.tables.choose_features import Question
-        from spectralmirror.tables.table_model import fit_table
+        from spectralmirror.tables.column_roles import ColumnRoles
+        from spectralmirror.tables.fit_table import fit_table
 
         ratings, who = make_household(seed)
         with writing(files[0]) as append:
             append(ratings.to_arrow())
         model = fit_table(
             readers_of(files[0]),
-            Question(label="liked", group="evening"),
+            ColumnRoles(label="liked", group="evening"),
             LinearClassifierMixture("auto", random_state=seed),
             source=str(files[0]),
             listen=listen,

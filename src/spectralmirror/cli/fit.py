@@ -182,11 +182,11 @@ def fit(
         listen("loading", 0, None)
         from spectralmirror import LinearClassifierMixture, save
         from spectralmirror.rows.files.readers import readers_of
-        from spectralmirror.tables.choose_features import Question
-        from spectralmirror.tables.table_model import fit_table
+        from spectralmirror.tables.column_roles import ColumnRoles
+        from spectralmirror.tables.fit_table import fit_table
 
         readers = readers_of(files)
-        question = Question(
+        roles = ColumnRoles(
             label=column,
             group=group,
             features=names_of(features, readers, pairs),
@@ -204,7 +204,7 @@ def fit(
             max_iter=max_iter,
             random_state=seed,
         )
-        model = fit_table(readers, question, mixture, source=", ".join(files), listen=listen)
+        model = fit_table(readers, roles, mixture, source=", ".join(files), listen=listen)
         save(model, output)
     with told(quiet, f"The model is in {output}."):
         if as_json:

@@ -20,7 +20,7 @@ from spectralmirror.cli.console import (
     watching,
 )
 from spectralmirror.cli.fit import Files, check_missing
-from spectralmirror.cli.predict_cluster import Model, load_table
+from spectralmirror.cli.predict_cluster import Model, load_table, load_table_with_version
 
 __all__ = ["inspect", "report", "write"]
 
@@ -42,10 +42,8 @@ def inspect(
     with told(kept=""):
         from spectralmirror.mixture.summary import letters, text
         from spectralmirror.mixture.summary import table as lines
-        from spectralmirror.tables.storage import written_by
 
-        version = written_by(model)
-        table = load_table(model)
+        table, version = load_table_with_version(model)
         if as_json:
             print_json({"model": str(model), "written_by": version, **table.described()})
             return
@@ -109,11 +107,12 @@ def write(
     """Write a report on rows of files, all of them or a sample."""
     from spectralmirror.report import write_report
     from spectralmirror.rows.files.readers import count_rows, readers_of
-    from spectralmirror.tables.table_sample import draw_rows
+    from spectralmirror.tables.table_sample import sample_rows
+    from spectralmirror.tables.winners import OUTCOMES
 
     readers = readers_of(files)
     total = count_rows(readers)
-    rows = draw_rows(table, readers, missing, lambda n: listen("reading", n, total))
+    rows = sample_rows(table, readers, missing, lambda n: listen("reading", n, total))
     listen("writing the report", 0, None)
     about = {
         "files": ", ".join(files),
@@ -122,7 +121,7 @@ def write(
         "group": table.group,
         "n_rows": table.about["n_rows"],
         "notes": [*table.about["notes"], *_comparing(table)],
-        "label_names": {"True": "left wins", "False": "right wins"} if table.recipe.pairs else {},
+        "label_names": OUTCOMES if table.recipe.pairs else {},
         "references": table.recipe.references,
     }
     data: dict[str, Any] = write_report(

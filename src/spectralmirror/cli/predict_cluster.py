@@ -24,7 +24,7 @@ from spectralmirror.cli.fit import Files, check_missing, complete_column, names_
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
 
-__all__ = ["Model", "cluster", "load_table", "predict"]
+__all__ = ["Model", "cluster", "load_table", "load_table_with_version", "predict"]
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model of `fit`.", show_default=False)
@@ -153,16 +153,21 @@ def cluster(
 
 def load_table(path: Path) -> FittedTable:
     """Load a model that `fit` has written."""
-    from spectralmirror import load
+    return load_table_with_version(path)[0]
+
+
+def load_table_with_version(path: Path) -> tuple[FittedTable, str]:
+    """Load a model that `fit` has written; return it, and the version that wrote it."""
+    from spectralmirror.tables.storage import load_with_version
     from spectralmirror.tables.table_model import FittedTable
 
-    model = load(path)
+    model, version = load_with_version(path)
     if not isinstance(model, FittedTable):
         raise ValueError(
             f"{path} holds a {type(model).__name__}, which knows no columns of files: use "
             "spectralmirror.load in Python, or a model of `spectralmirror fit`."
         )
-    return model
+    return model, version
 
 
 def _tell(done: dict[str, Any], as_json: bool, quiet: bool) -> None:

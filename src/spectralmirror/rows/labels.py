@@ -55,25 +55,27 @@ def unique_labels(y: NDArray[Any]) -> NDArray[Any]:
     return natural if natural.tolist() == found.tolist() else found
 
 
-def check_classes(classes: NDArray[Any]) -> None:
-    """Raise unless there are exactly two different labels."""
+def check_classes(classes: NDArray[Any], name: str = "y") -> None:
+    """Raise unless there are exactly two different labels; `name` is what the user calls them."""
     odd = next((value for value in classes.tolist() if isinstance(value, tuple | list)), None)
     if odd is not None:
-        raise ValueError(f"y holds {shortened(odd)}: use single values as labels, text or numbers.")
+        raise ValueError(
+            f"{name} holds {shortened(odd)}: use single values as labels, text or numbers."
+        )
     if len(classes) == 2:
         return
     if len(classes) < 2:
         raise ValueError(
-            f"y has only one class, {classes.tolist()[0]!r}: pass labels of two classes."
+            f"{name} has only one class, {classes.tolist()[0]!r}: pass labels of two classes."
         )
     shown = ", ".join(f"{value!r:.80}" for value in classes[:3].tolist())
     if type_of_target(classes) == "continuous":
         raise ValueError(
-            f"Unknown label type: y is continuous ({shown}, ...), but labels have two classes: "
-            "compare it with a threshold first, for example y > 0."
+            f"Unknown label type: {name} is continuous ({shown}, ...), but labels have two "
+            "classes: compare it with a threshold first, for example y > 0."
         )
     raise ValueError(
-        f"Only binary classification is supported. y has {len(classes)} different values "
+        f"Only binary classification is supported. {name} has {len(classes)} different values "
         f"({shown}{', ...' if len(classes) > 3 else ''}): keep or merge them into two classes."
     )
 

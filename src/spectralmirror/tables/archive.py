@@ -1,144 +1,132 @@
-"""What the archive of a stored model may hold, checked before anything is made of it.
+"""The zip archive of a stored model, checked before anything is made of it.
 
-A model is a zip archive: ``schema.json``, a tree of nodes that each name a loader and a type, and
-numbers in files of NumPy. Anybody may have written it. So only those loaders and types are let
-through that our models need, only numbers that are all there, and no more bytes than a file of
-its size can have honestly.
+A model is stored as ``schema.json``, a tree of nodes that each name a loader of skops and a type,
+and arrays in NumPy's format. Anybody may have written a file. skops itself refuses types that are
+not trusted, and NumPy arrays that are not whole. The checks here cover what these let through:
+archives that unpack to far more than they should, trees that skops would never finish, and
+loaders and classes that no model needs.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from io import BytesIO
-from math import prod
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
-import numpy as np
+__all__ = ["Archive", "ForeignError"]
 
-__all__ = ["OURS", "ForeignError", "check_archive", "is_dense"]
-
-#: Of which types of ours a model is made.
-OURS = {
-    f"spectralmirror.{name}"
-    for name in (
-        "tables.table_model.FittedTable",
-        "subspace.hessian_directions.PrincipalHessianDirections",
-        "mixture.estimator.LinearClassifierMixture",
-        "mixture.starts.Start",
-        "subspace.moments.FeatureMoments",
-        "tables.features.Category",
-        "tables.features.Number",
-        "tables.features.Recipe",
-        "subspace.estimator.SpectralMirror",
-        "subspace.whitening.Whitening",
-    )
+#: The loaders of skops that models need.
+LOADERS = {
+    *("DictNode", "DTypeNode", "JsonNode", "ListNode", "NdArrayNode", "ObjectNode"),
+    *("RandomStateNode", "TupleNode", "TypeNode"),
 }
-_SCALARS: set[Any] = set(np.sctypeDict.values())
-#: Loaders of skops, and what each may make; of NumPy any scalar and array.
-ALLOWED = {
-    "DictNode": {"builtins.dict"},
-    "DTypeNode": {"numpy.dtype"},
-    "JsonNode": {"builtins.str"},
-    "ListNode": {"builtins.list"},
-    "NdArrayNode": {"numpy.ndarray", *(f"numpy.{kind.__name__}" for kind in _SCALARS)},
-    "ObjectNode": OURS,
-    "RandomStateNode": {"numpy.random.mtrand.RandomState"},
-    "TupleNode": {"builtins.tuple"},
-    "TypeNode": {"builtins.int", "builtins.str"},
-}
-#: Levels of the tree; our models have about 20.
-DEEPEST = 100
-#: Bytes that any archive may hold, and how many times its length where they are more.
+#: An archive may unpack to `MOST_BYTES`, or to `MOST_TIMES` its own length if that is more.
 MOST_BYTES, MOST_TIMES = 1 << 26, 20
 
 
 class ForeignError(ValueError):
-    """What a file holds that no model does."""
+    """A file holds something that no model holds; the message names it."""
 
 
-def is_dense(packed: bytes) -> bool:
-    """Return whether an archive is no longer when unpacked than one may be."""
-    with ZipFile(BytesIO(packed)) as file:
-        return _is_dense(file, len(packed))
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """A stored model.
+
+    Attributes
+    ----------
+    schema : dict
+        The tree of nodes.
+    arrays : dict
+        The arrays that the nodes refer to, as the bytes of ``.npy`` files.
+    """
+
+    schema: dict[str, Any]
+    arrays: dict[str, bytes]
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> Archive:
+        """Read an archive without making anything of its content.
+
+        Raises
+        ------
+        ForeignError
+            If it unpacks to too many bytes, or if a part is compressed in an unusual way.
+        Exception
+            Of any kind, if the bytes are no such archive, or if a checksum is wrong.
+        """
+        with ZipFile(BytesIO(packed)) as file:
+            if not _is_dense(file, len(packed)):
+                raise ForeignError("more than it should")
+            # bzip2 and LZMA unpack a piece at once, however long it turns out to be
+            kinds = {member.compress_type for member in file.infolist()}
+            if not kinds <= {ZIP_STORED, ZIP_DEFLATED}:
+                raise ForeignError("parts that are compressed in another way")
+            schema = json.loads(file.read("schema.json"))
+            names = {node["file"] for node in _nodes(schema) if "file" in node}
+            return cls(schema, {name: file.read(name) for name in names})
+
+    def pack(self, compression: int = ZIP_DEFLATED) -> bytes:
+        """Return the bytes of the archive, which :meth:`unpack` accepts."""
+        buffer = BytesIO()
+        with ZipFile(buffer, "w", compression) as file:
+            for name, data in self.arrays.items():
+                file.writestr(name, data)
+            file.writestr("schema.json", json.dumps(self.schema))
+            dense = _is_dense(file, len(buffer.getbuffer()))
+        # arrays of nearly equal numbers would compress so well that they look like a bomb
+        return buffer.getvalue() if dense else self.pack(ZIP_STORED)
+
+    def value(self, key: str) -> Any:
+        """Return a number or text that is stored beside the model."""
+        return json.loads(self.schema["content"][key]["content"])
+
+    def renamed(self, names: Mapping[str, str]) -> Archive:
+        """Return the archive with other names for the classes of its objects.
+
+        Raises
+        ------
+        ForeignError
+            If an object is of a class that is not in `names`.
+        """
+        schema = json.loads(json.dumps(self.schema))
+        for node in _nodes(schema):
+            name = f"{node['__module__']}.{node['__class__']}"
+            if node["__loader__"] == "ObjectNode":
+                if name not in names:
+                    raise ForeignError(name)
+                node["__module__"], _, node["__class__"] = names[name].rpartition(".")
+        return Archive(schema, self.arrays)
+
+    def check(self) -> None:
+        """Raise ForeignError if skops could not load the tree safely."""
+        known: dict[Any, Any] = {}
+        for node in _nodes(self.schema):
+            if node["__loader__"] not in LOADERS:
+                raise ForeignError(f"{node['__module__']}.{node['__class__']}")
+            # skops takes the first node with an id for all of them: in a few lines that refer to
+            # each other, a file could describe 2^60 lists
+            number = node.get("__id__")
+            if number is not None and known.setdefault(number, node) != node:
+                raise ForeignError("two different nodes with the same id")
 
 
 def _is_dense(file: ZipFile, length: int) -> bool:
+    """Return whether an archive of this length unpacks to a plausible number of bytes."""
     total = sum(member.file_size for member in file.infolist())
     return total <= max(MOST_BYTES, MOST_TIMES * length)
 
 
-def check_archive(packed: bytes) -> str | None:
-    """Return which part of an archive is damaged, or None.
-
-    Raises
-    ------
-    ForeignError
-        Where a part is whole but not of our models.
-    Exception
-        Of any kind, where this is no archive of a model at all.
-    """
-    with ZipFile(BytesIO(packed)) as file:
-        members = file.infolist()
-        names = [member.filename for member in members]
-        if len(set(names)) < len(names) or not _is_dense(file, len(packed)):
-            raise ForeignError("more than it should")
-        if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
-            raise ForeignError("parts that are compressed in another way")
-        damaged = file.testzip()
-        if damaged:
-            return damaged
-        used = _check_nodes(json.loads(file.read("schema.json")))
-        for name in used:
-            if not _is_array(file.read(name)):
-                return name
-        if {*used, "schema.json"} != set(names):
-            raise ForeignError("parts that nothing refers to")
-    return None
-
-
-def _check_nodes(schema: Any) -> set[str]:
-    """Look at every node; return the files that they refer to."""
-    files: set[str] = set()
-    known: dict[Any, Any] = {}
-    for node, depth in _nodes(schema, 0):
-        loader, name = node["__loader__"], f"{node['__module__']}.{node['__class__']}"
-        if name not in ALLOWED.get(loader, ()):
-            raise ForeignError(name)
-        if depth > DEEPEST:
-            raise ForeignError("lists in lists without an end")
-        # the loader takes the first of those with the same number for all of them
-        number = node.get("__id__")
-        if number is not None and known.setdefault(number, node) != node:
-            raise ForeignError("two things of one number")
-        if loader == "JsonNode" and node["content"][:1] in ("[", "{"):
-            raise ForeignError("a list in the place of a number or text")
-        if "file" in node:
-            files.add(node["file"])
-    return files
-
-
-def _nodes(state: Any, depth: int) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield the nodes of a tree, and how far below the first each one is."""
-    inside = [(state, depth)]
+def _nodes(state: Any) -> Iterator[dict[str, Any]]:
+    """Yield the nodes of a tree."""
+    inside = [state]
     while inside:
-        state, depth = inside.pop()
+        state = inside.pop()
         if isinstance(state, dict):
             if isinstance(state.get("__loader__"), str):
-                yield state, depth
-            inside += [(one, depth + 1) for one in state.values()]
+                yield state
+            inside += state.values()
         elif isinstance(state, list):
-            inside += [(one, depth + 1) for one in state]
-
-
-def _is_array(data: bytes) -> bool:
-    """Return whether these are the numbers or the text that their own first lines promise."""
-    file = BytesIO(data)
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0
-    if version != (1, 0):
-        read = np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
-    whole = prod(shape) * dtype.itemsize == len(data) - file.tell()
-    return bool(whole and dtype.kind in "biufcSUMm" and all(n >= 0 for n in shape))
+            inside += state

@@ -1,4 +1,4 @@
-"""One look at all rows of a table: what its columns hold, and so how they become features."""
+"""How the columns of a table become features, decided from one pass over all rows."""
 
 from __future__ import annotations
 
@@ -8,272 +8,214 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from spectralmirror.rows.files.arrow import common_dtype, family, listed, told_names
+from spectralmirror.rows.files.arrow import column_values, common_dtype, listed
 from spectralmirror.rows.files.readers import Reader
-from spectralmirror.tables.column_stats import MOST_LEVELS, Counts, count_columns
-from spectralmirror.tables.features import Category, Number, Recipe, check_names, kind_of
-from spectralmirror.tables.pairs import winner_words
+from spectralmirror.rows.labels import check_classes
+from spectralmirror.tables.column_roles import ColumnRoles, column_types, feature_kinds
+from spectralmirror.tables.column_stats import MOST_LEVELS, TableStats, table_stats
+from spectralmirror.tables.features import Category, Number, Recipe, check_names
+from spectralmirror.tables.winners import is_left, winner_words
 
-__all__ = ["Census", "Question", "agreed_types", "check_single", "take_census", "told_missing"]
+__all__ = ["ChosenFeatures", "choose_features", "told_missing"]
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?\s*")
 IDENTIFIER = re.compile(r"(^|[_ .-])(id|key|uuid|index)$", re.IGNORECASE)
-FILLING = (
-    "Fill the gaps with --missing impute (by the mean, or the most frequent level; rows without "
-    "label are left out). "
-)
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is wanted of a table.
-
-    Attributes
-    ----------
-    label : str
-        The column of labels.
-    group : str or None
-        The column of groups.
-    features, drop : sequence of str
-        The columns that shall be features (all others where there are none), and those that shall
-        not.
-    categorical : sequence of str
-        Columns of numbers that are codes of categories.
-    pairs : pair of str or None
-        What names of columns begin with, for the left and the right of a comparison.
-    missing : {"error", "impute", "drop"}
-        What to do about missing values.
-    """
-
-    label: str
-    group: str | None = None
-    features: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    pairs: tuple[str, str] | None = None
-    missing: str = "error"
-
-    @property
-    def others(self) -> list[str]:
-        """Columns that are needed and no features."""
-        return [self.label] if self.group is None else [self.label, self.group]
-
-
-@dataclass(frozen=True)
-class Census:
-    """What a table holds.
+class ChosenFeatures:
+    """How the columns of a table become features.
 
     Attributes
     ----------
     recipe : Recipe
-        How its columns become features.
-    n_rows : int
-        Number of rows.
+        The features.
+    n_rows, n_kept : int
+        Number of all rows, and of those that are fitted.
     missing : dict
-        Columns with missing values, and how many.
+        How many values are missing, for each column in which some are.
     notes : list of str
         What the user should know.
     """
 
     recipe: Recipe
     n_rows: int
+    n_kept: int
     missing: dict[str, int]
     notes: list[str]
 
 
-def take_census(
-    readers: Sequence[Reader], question: Question, listen: Callable[[int], None]
-) -> Census:
-    """Look at all rows once, and decide how columns become features.
+def choose_features(
+    readers: Sequence[Reader], roles: ColumnRoles, listen: Callable[[int], None]
+) -> ChosenFeatures:
+    """Read all rows once, and decide how columns become features.
 
-    Raises where a column cannot be one, where columns are not there or differ between files, and
-    where values are missing that may not be.
+    Raises ValueError if a column cannot become a feature, if columns are absent or differ between
+    files, if values are missing that must not be, and if there are not exactly two labels.
     """
-    types = _types(readers, question)
-    kinds = _candidates(types, question)
-    ask = partial(count_columns, others=question.others, pairs=question.pairs, listen=listen)
-    counts = ask(readers, kinds)
-    n_rows, sides = counts.n_rows, question.pairs or ("",)
+    types = column_types(readers, roles)
+    kinds = feature_kinds(types, roles)
+    read = partial(table_stats, readers, others=roles.others, pairs=roles.pairs, listen=listen)
+    stats = read(kinds)
+    n_rows = stats.n_rows
     if n_rows == 0:
         raise ValueError(f"{readers[0].name} has no rows.")
-    _refuse_absent(counts, question)
-    _refuse_text(counts, question)
-    _refuse_infinite(counts)
-    terms, notes = _terms(counts, question)
-    used = [*question.others, *(side + term.column for side in sides for term in terms)]
-    missing = {name: counts.missing[name] for name in used if counts.missing[name]}
-    check_missing(missing, n_rows, question)
-    if missing and question.missing == "drop":  # means and levels are those of the rows that stay
-        counts = ask(readers, {t.column: kinds[t.column] for t in terms}, complete=True)
-        terms, more = _terms(counts, question)
+    _refuse_absent(stats, roles)
+    _refuse_text(stats, roles)
+    _refuse_infinite(stats)
+    terms, notes = _terms(stats, roles)
+    used = [*roles.others, *(side + term.column for side in roles.sides for term in terms)]
+    missing = {name: stats.missing[name] for name in used if stats.missing[name]}
+    _refuse_missing(missing, n_rows, roles)
+    if missing and roles.missing == "drop":
+        stats, terms, more = _of_complete_rows(read, kinds, terms, roles)
         notes += [note for note in more if note not in notes]
-    winner = winner_words(counts.winners, question.pairs) if question.pairs else None
-    recipe = Recipe(tuple(terms), question.pairs, winner, _dtype(readers, terms, sides))
-    check_names([*recipe.names, *question.others])
+    winner = _check_labels(stats.labels, roles)
+    recipe = Recipe(tuple(terms), roles.pairs, winner, _dtype(readers, terms, roles))
+    check_names([*recipe.names, *roles.others])
     if "" in types:
         notes.insert(0, "A column without a name (an index, perhaps) was left out.")
-    return Census(recipe, n_rows, missing, [*_unpaired(types, question), *notes])
+    return ChosenFeatures(recipe, n_rows, stats.n_kept, missing, [*_unpaired(types, roles), *notes])
+
+
+def _of_complete_rows(
+    read: Callable[..., TableStats],
+    kinds: Mapping[str, str],
+    terms: list[Number | Category],
+    roles: ColumnRoles,
+) -> tuple[TableStats, list[Number | Category], list[str]]:
+    """Return the statistics of the rows in which nothing is missing, and their features.
+
+    A column that turns out to be constant in these rows is no feature, so that rows in which only
+    it is missing stay: then the rows are read again.
+    """
+    notes: list[str] = []
+    while True:
+        stats = read({term.column: kinds[term.column] for term in terms}, complete=True)
+        fewer, more = _terms(stats, roles)
+        notes += more
+        if len(fewer) == len(terms):
+            return stats, fewer, notes
+        terms = fewer
+
+
+def _check_labels(labels: Sequence[Any], roles: ColumnRoles) -> tuple[str, str] | None:
+    """Raise unless there are two labels; return what the winners are called, if there are any."""
+    words = None
+    if roles.pairs is not None:
+        words = winner_words(labels, roles.pairs)
+        labels = [is_left(value, words) for value in labels]
+    check_classes(np.unique(column_values(pa.array(labels))), f"Label {roles.label!r}")
+    return words
 
 
 def _dtype(
-    readers: Sequence[Reader], terms: Sequence[Number | Category], sides: Sequence[str]
+    readers: Sequence[Reader], terms: Sequence[Number | Category], roles: ColumnRoles
 ) -> str:
     """Return the precision that the numbers of all files need."""
-    numbers = [side + t.column for side in sides for t in terms if isinstance(t, Number)]
+    numbers = [side + t.column for side in roles.sides for t in terms if isinstance(t, Number)]
     kinds = {str(reader.types[name]) for reader in readers for name in numbers}
     return str(common_dtype(kinds or {"float64"}))
 
 
-def _terms(counts: Counts, question: Question) -> tuple[list[Number | Category], list[str]]:
-    """Return how columns become features, and what there is to say of them."""
+def _terms(stats: TableStats, roles: ColumnRoles) -> tuple[list[Number | Category], list[str]]:
+    """Return how columns become features, and notes about them."""
     terms: list[Number | Category] = []
     notes = []
-    for name, tally in counts.tallies.items():
-        left_out = _left_out(name, counts, question)
+    for name, column in stats.columns.items():
+        left_out = _why_left_out(name, stats, roles)
         if left_out:
             notes.append(left_out)
-        elif tally.kind == "number":
-            if tally.n > 2 and (tally.counts_up or IDENTIFIER.search(name)):
-                what = "counts up from row to row" if tally.counts_up else "is called like a key"
+        elif column.kind == "number":
+            if column.n > 2 and (column.counts_up or IDENTIFIER.search(name)):
+                what = "counts up from row to row" if column.counts_up else "is named like a key"
                 notes.append(
                     f"Column {name!r} {what}: leave it out with --drop if it is an identifier."
                 )
-            terms.append(Number(name, float(tally.mean)))
+            terms.append(Number(name, float(column.mean)))
         else:
-            terms.append(Category(name, tuple(level for level, _ in tally.levels.most_common())))
+            terms.append(Category(name, tuple(level for level, _ in column.levels.most_common())))
     if not terms:
         raise ValueError(" ".join(["No column is left that can be a feature.", *notes[:3]]))
     return terms, notes
 
 
-def agreed_types(readers: Sequence[Reader]) -> dict[str, Any]:
-    """Return the columns of all files and their types, which must agree."""
-    types: dict[str, Any] = dict(readers[0].types)
-    for reader in readers[1:]:
-        for name, kind in reader.types.items():
-            known = types.get(name)
-            if known is None or str(known) == "null":
-                types[name] = kind
-            elif str(kind) != "null" and _family(kind) != _family(known):
-                raise ValueError(
-                    f"Column {name!r} holds {kind} in {reader.name}, but {known} in "
-                    f"{readers[0].name}: files that are read together must agree."
-                )
-    return types
+def _why_left_out(name: str, stats: TableStats, roles: ColumnRoles) -> str | None:
+    """Return why a column does not become a feature, or None if it does."""
+    column = stats.columns[name]
+    if roles.missing == "error" and any(stats.missing[side + name] for side in roles.sides):
+        return None  # the missing values are refused first
+    if column.is_empty:
+        return f"Column {name!r} is empty and was left out."
+    if column.is_constant:
+        return f"Column {name!r} holds the same value in all rows and was left out."
+    if roles.pairs and name in stats.alike:
+        return f"Column {name!r} does not tell the sides apart and was left out."
+    return None
 
 
-def _family(kind: Any) -> str:
-    return "truth values" if pa.types.is_boolean(kind) else family(kind)
-
-
-def _types(readers: Sequence[Reader], question: Question) -> dict[str, Any]:
-    """Return the columns of all files, and see that those named are there."""
-    types = agreed_types(readers)
-    if question.label == question.group:
-        raise ValueError(f"Column {question.label!r} cannot be both the label and the group.")
-    named = (*question.others, *question.features, *question.drop, *question.categorical)
-    sides = question.pairs or ("",)
-    for name in named:
-        if name not in types and not any(side + name in types for side in sides):
-            raise ValueError(f"{readers[0].name} has no column {name!r}{told_names(name, types)}")
-    check_single(types, question.others)
-    what = kind_of(types[question.label], categorical=True)
-    if what.startswith("bytes"):
-        raise ValueError(f"Label {question.label!r} holds {what}.")
-    return types
-
-
-def check_single(types: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Raise where labels or groups are lists."""
-    for name in names:
-        if pa.types.is_nested(types[name]):
-            raise ValueError(f"Column {name!r} holds {types[name]}: a label or group is one value.")
-
-
-def _candidates(types: Mapping[str, Any], question: Question) -> dict[str, str]:
-    """Return the columns that may be features, and what they hold; without prefix for pairs."""
-    kept = [n for n in types if n and n not in question.others and n not in question.drop]
-    for name in question.features:
-        if name in question.others or name in question.drop:
-            what = "dropped" if name in question.drop else "the label or the group"
-            raise ValueError(f"Column {name!r} cannot be a feature and {what}.")
-    if question.pairs is None:
-        names = list(dict.fromkeys(question.features)) or kept
-        wanted = {name: types[name] for name in names}
-    else:
-        left, right = question.pairs
-        names = [n.removeprefix(left) for n in kept if n.startswith(left) and n != left]
-        names = [n for n in names if n not in question.drop and right + n in kept]
-        if not names:
-            raise ValueError(
-                f"No column stands twice, once with {left!r} and once with {right!r} before its "
-                f"name; the columns are {listed(types)}."
-            )
-        wished = _unsided(question.features, question.pairs)
-        names = [n for n in names if not wished or n in wished]
-        wanted = {name: types[left + name] for name in names}
-    codes = _unsided(question.categorical, question.pairs)
-    kinds = {n: kind_of(kind, categorical=n in codes) for n, kind in wanted.items()}
-    refused = {n: kind for n, kind in kinds.items() if kind not in ("number", "category")}
-    if refused:
-        told = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
-        raise ValueError(
-            f"{_columns(refused)} cannot be used: {told}. Turn what matters about them into "
-            f"numbers, or leave them out: {_out(refused, question)}."
-        )
-    if not kinds:
-        raise ValueError("There is no column besides label and group, so there are no features.")
-    return kinds
-
-
-def _unsided(names: Sequence[str], pairs: tuple[str, str] | None) -> set[str]:
-    """Return names of columns without the beginnings that comparisons give them."""
-    for side in pairs or ():
-        names = [name.removeprefix(side) for name in names]
-    return set(names)
-
-
-def check_missing(missing: Mapping[str, int], n_rows: int, question: Question) -> None:
-    """Raise where values are missing that may not be."""
-    if question.missing == "drop" or not missing:
-        return
-    if question.missing == "error":
-        raise ValueError(
-            f"{told_missing(missing, n_rows)} "
-            + ("" if question.group in missing else FILLING)
-            + "Leave these rows out with --missing drop."
-        )
-    if question.group is not None and question.group in missing:
-        raise ValueError(
-            f"The group {question.group!r} is missing in {missing[question.group]:,} of "
-            f"{n_rows:,} rows and cannot be filled: leave these rows out with --missing drop."
-        )
+def _unpaired(types: Mapping[str, Any], roles: ColumnRoles) -> list[str]:
+    """Return a note about the columns that are not compared."""
+    if roles.pairs is None:
+        return []
+    left, right = roles.pairs
+    paired = {
+        side + name.removeprefix(left)
+        for name in types
+        if name.startswith(left) and right + name.removeprefix(left) in types
+        for side in roles.pairs
+    }
+    alone = [n for n in types if n not in paired and n not in (*roles.others, *roles.drop)]
+    what = "are the same for both sides, or have no partner, and were left out"
+    return [f"Columns that {what}: {listed(alone)}."] if alone else []
 
 
 def told_missing(missing: Mapping[str, int], n_rows: int) -> str:
-    """Say how many values are missing, and where."""
+    """Say how many values are missing, and in which columns."""
     most = sorted(missing.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{name!r} {count:,}" for name, count in most[:12])
     more = f" and {len(most) - 12} more columns" if len(most) > 12 else ""
     return f"Values are missing in some of {n_rows:,} rows: {shown}{more}."
 
 
-def _refuse_absent(counts: Counts, question: Question) -> None:
-    for name, what in zip(question.others, ("label", "group"), strict=False):
-        if counts.missing[name] == counts.n_rows:
-            raise ValueError(f"The {what} {name!r} is missing in all {counts.n_rows:,} rows.")
-
-
-def _refuse_text(counts: Counts, question: Question) -> None:
-    long = {n: tally for n, tally in counts.tallies.items() if len(tally.levels) > MOST_LEVELS}
-    if long:
-        told = ", ".join(f"{n!r} ({_such_as(list(t.levels))})" for n, t in long.items())
+def _refuse_missing(missing: Mapping[str, int], n_rows: int, roles: ColumnRoles) -> None:
+    """Raise if values are missing and are neither dropped nor imputed."""
+    if not missing or roles.missing == "drop":
+        return
+    if roles.missing == "error":
+        impute = (
+            "Impute them with --missing impute (the mean, or the most frequent level; rows "
+            "without label are left out). "
+        )
         raise ValueError(
-            f"{_columns(long)} cannot be used: {told}. Text with more than {MOST_LEVELS} different "
-            f"values is no category. Mend it, or leave it out: {_out(long, question)}."
+            f"{told_missing(missing, n_rows)} {'' if roles.group in missing else impute}"
+            "Leave these rows out with --missing drop."
+        )
+    if roles.group is not None and roles.group in missing:
+        raise ValueError(
+            f"The group {roles.group!r} is missing in {missing[roles.group]:,} of {n_rows:,} rows "
+            "and cannot be imputed: leave these rows out with --missing drop."
+        )
+
+
+def _refuse_absent(stats: TableStats, roles: ColumnRoles) -> None:
+    for name, what in zip(roles.others, ("label", "group"), strict=False):
+        if stats.missing[name] == stats.n_rows:
+            raise ValueError(f"The {what} {name!r} is missing in all {stats.n_rows:,} rows.")
+
+
+def _refuse_text(stats: TableStats, roles: ColumnRoles) -> None:
+    long = {n: column for n, column in stats.columns.items() if len(column.levels) > MOST_LEVELS}
+    if long:
+        told = ", ".join(f"{n!r} ({_such_as(list(c.levels))})" for n, c in long.items())
+        raise ValueError(
+            f"{'This column' if len(long) == 1 else 'These columns'} cannot be used: {told}. Text "
+            f"with more than {MOST_LEVELS} different values is not a category. Correct it, or "
+            f"leave it out: {roles.how_to_drop(list(long))}."
         )
 
 
@@ -287,57 +229,11 @@ def _such_as(values: list[str]) -> str:
     return f"such as {values[0][:40]!r}"
 
 
-def _refuse_infinite(counts: Counts) -> None:
-    bad = {name: t.n_infinite for name, t in counts.tallies.items() if t.n_infinite}
+def _refuse_infinite(stats: TableStats) -> None:
+    bad = {name: c.n_infinite for name, c in stats.columns.items() if c.n_infinite}
     if bad:
         told = ", ".join(f"{name!r} {count:,}" for name, count in bad.items())
         raise ValueError(
-            f"Values are infinite in some of {counts.n_rows:,} rows: {told}. Mend them, or leave "
+            f"Values are infinite in some of {stats.n_rows:,} rows: {told}. Correct them, or leave "
             f"the column out with --drop."
         )
-
-
-def _left_out(name: str, counts: Counts, question: Question) -> str | None:
-    """Return why a column is no feature."""
-    tally, sides = counts.tallies[name], question.pairs or ("",)
-    gaps_matter = question.missing == "error" and any(counts.missing[s + name] for s in sides)
-    if gaps_matter:
-        return None
-    if tally.is_empty:
-        return f"Column {name!r} is empty and was left out."
-    if tally.is_constant:
-        return f"Column {name!r} holds the same value in all rows and was left out."
-    if question.pairs and name in counts.alike:
-        return f"Column {name!r} does not tell the sides apart and was left out."
-    return None
-
-
-def _unpaired(types: Mapping[str, Any], question: Question) -> list[str]:
-    """Say which columns are not compared."""
-    if question.pairs is None:
-        return []
-    sides = question.pairs
-    alone = [
-        n
-        for n in types
-        if n not in question.others
-        and n not in question.drop
-        and not any(n.startswith(s) and o + n.removeprefix(s) in types for s, o in _swaps(sides))
-    ]
-    what = "are the same for both sides, or have no partner, and were left out"
-    return [f"Columns that {what}: {listed(alone)}."] if alone else []
-
-
-def _swaps(sides: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
-    return sides, (sides[1], sides[0])
-
-
-def _columns(names: Mapping[str, Any]) -> str:
-    return "This column" if len(names) == 1 else "These columns"
-
-
-def _out(names: Mapping[str, Any], question: Question) -> str:
-    """Say how to leave columns out."""
-    if question.features and question.pairs is None:
-        return "take what is refused out of --features"
-    return " ".join(f"--drop {name}" for name in names)

@@ -1,4 +1,4 @@
-"""What columns of tables hold, counted in one pass over the rows."""
+"""Statistics of the columns of tables, from one pass over the rows."""
 
 from __future__ import annotations
 
@@ -18,28 +18,48 @@ from spectralmirror.tables.features import as_text
 
 __all__ = [
     "MOST_LEVELS",
-    "Counts",
-    "Tally",
+    "ColumnStats",
+    "TableStats",
     "check_present",
-    "count_columns",
     "n_missing",
     "present",
+    "table_stats",
 ]
 
-#: Text with more different values than this is no category.
+#: Text with more distinct values than this is not a category.
 MOST_LEVELS = 50
-#: Rows that are looked at together.
-ROWS = 65_536
+#: Beyond this many distinct labels we stop collecting them: two are allowed.
+MOST_LABELS = 1_000
+#: Number of rows that are read at a time.
+BATCH_ROWS = 65_536
 
 
 @dataclass
-class Tally:
-    """What a column holds, of the rows that are kept."""
+class ColumnStats:
+    """Statistics of one column, to which rows can be added.
+
+    Attributes
+    ----------
+    kind : {"number", "category"}
+        What the column holds.
+    n : int
+        Number of rows.
+    n_finite, n_infinite : int
+        How many numbers are finite, and how many are infinite.
+    origin, total : float
+        The first number, and the sum of all differences from it: a mean of 1e6 keeps its digits.
+    low, high : float
+        The smallest and the largest number.
+    counts_up : bool
+        Whether the numbers are integers that increase from row to row, as those of a key do.
+    levels : Counter
+        How often each category occurs.
+    """
 
     kind: str
     n: int = 0
-    n_infinite: int = 0
     n_finite: int = 0
+    n_infinite: int = 0
     origin: float = 0.0
     total: float = 0.0
     low: float = np.inf
@@ -48,7 +68,7 @@ class Tally:
     levels: Counter[str] = field(default_factory=Counter)
 
     def add(self, column: Any) -> None:
-        """Count more rows."""
+        """Add rows of an Arrow column."""
         self.n += len(column)
         if self.kind == "number":
             self.add_numbers(np.asarray(column_values(column), dtype=np.float64))
@@ -57,7 +77,7 @@ class Tally:
                 self.levels[pair["values"]] += pair["counts"]
 
     def add_numbers(self, x: NDArray[Any]) -> None:
-        """Count more numbers."""
+        """Add numbers, of which NaN is missing."""
         present = x[~np.isnan(x)]
         finite = present[np.isfinite(present)]
         self.n_infinite += len(present) - len(finite)
@@ -65,7 +85,6 @@ class Tally:
             return
         whole = bool((finite == np.floor(finite)).all())
         self.counts_up &= whole and self.high < finite[0] and bool((np.diff(finite) > 0).all())
-        # sums of distances to the first value: a mean of 1e6 keeps its digits
         if self.n_finite == 0:
             self.origin = float(finite[0])
         self.n_finite += len(finite)
@@ -74,12 +93,12 @@ class Tally:
 
     @property
     def mean(self) -> float:
-        """The mean of numbers."""
+        """The mean of the finite numbers."""
         return self.origin + self.total / max(self.n_finite, 1)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is there."""
+        """Whether every value is missing."""
         return self.n_finite + self.n_infinite == 0 and not self.levels
 
     @property
@@ -87,10 +106,11 @@ class Tally:
         """Whether all values are the same."""
         return self.low == self.high if self.kind == "number" else len(self.levels) == 1
 
-    def __add__(self, other: Tally) -> Tally:
-        """Put the columns of both sides of a comparison together."""
-        both = Tally(self.kind, self.n + other.n, self.n_infinite + other.n_infinite)
+    def __add__(self, other: ColumnStats) -> ColumnStats:
+        """Merge the columns of both sides of a comparison."""
+        both = ColumnStats(self.kind, self.n + other.n)
         both.n_finite = self.n_finite + other.n_finite
+        both.n_infinite = self.n_infinite + other.n_infinite
         both.low, both.high = min(self.low, other.low), max(self.high, other.high)
         both.levels = self.levels + other.levels
         both.counts_up = False
@@ -101,91 +121,98 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """What the columns of files hold.
+class TableStats:
+    """Statistics of the columns of files.
 
     Attributes
     ----------
-    n_rows : int
-        Number of all rows.
+    n_rows, n_kept : int
+        Number of all rows, and of those that are kept.
     missing : dict
         How many values each column lacks, in all rows.
-    tallies : dict
-        What the features hold, in the rows that are kept; of both sides together for comparisons.
+    columns : dict
+        Statistics of the features, in the rows that are kept; of both sides together for
+        comparisons.
     alike : set of str
-        Features of comparisons that do not tell the sides apart.
-    winners : Counter
-        How often each value of the winner is there, for comparisons.
+        Features of comparisons that never tell the sides apart.
+    labels : list
+        The distinct labels, or winners, in the rows that are kept.
     """
 
     n_rows: int
+    n_kept: int
     missing: dict[str, int]
-    tallies: dict[str, Tally]
+    columns: dict[str, ColumnStats]
     alike: set[str]
-    winners: Counter[str]
+    labels: list[Any]
 
 
-def count_columns(
+def table_stats(
     readers: Sequence[Reader],
     kinds: Mapping[str, str],
     others: Sequence[str],
     pairs: tuple[str, str] | None,
     listen: Callable[[int], None],
     complete: bool = False,
-) -> Counts:
-    """Look at all rows once.
+) -> TableStats:
+    """Read all rows once, and return the statistics of their columns.
 
     Parameters
     ----------
     readers : list of Reader
         The files.
     kinds : dict
-        The features, and whether they are a "number" or a "category".
+        The features, and whether each is a "number" or a "category".
     others : list of str
-        The label first, then the group: rows without them do not count.
+        The label, and then the group: only rows that have both are kept.
     pairs : pair of str or None
-        What the names of columns begin with, for comparisons.
+        The prefixes of columns of the left and the right side, for comparisons.
     listen : callable
-        Told how many rows were read.
+        Called with the number of rows of every batch.
     complete : bool, default=False
-        Whether rows without some of the features do not count either.
+        Keep only rows in which no feature is missing either.
 
     Returns
     -------
-    Counts
-        What there is.
+    TableStats
+        The statistics.
     """
     sides: tuple[str, ...] = pairs or ("",)
-    tallies = {side + name: Tally(kind) for side in sides for name, kind in kinds.items()}
-    apart = {name: Tally("number") for name in kinds}
-    winners, columns = Tally("category"), [*tallies, *others]
-    missing, n_rows = Counter(dict.fromkeys(columns, 0)), 0
-    numbers = [name for name, tally in tallies.items() if tally.kind == "number"]
+    stats = {side + name: ColumnStats(kind) for side in sides for name, kind in kinds.items()}
+    differences = {name: ColumnStats("number") for name in kinds}
+    columns = [*stats, *others]
+    labels: dict[Any, None] = {}  # a set that keeps its order
+    missing, n_rows, n_kept = Counter(dict.fromkeys(columns, 0)), 0, 0
+    numbers = [name for name, column in stats.items() if column.kind == "number"]
     for reader in readers:
         check_present(reader, columns)
-        for batch in reader.batches(columns, ROWS, numbers):
-            table = batch.table
-            n_rows += table.num_rows
+        for batch in reader.batches(columns, BATCH_ROWS, numbers):
             for name in columns:
-                missing[name] += n_missing(table.column(name))
-            table = table.filter(pa.array(present(table, columns if complete else others)))
-            for name, tally in tallies.items():
-                tally.add(table.column(name))
-            if pairs is not None:
-                winners.add(table.column(others[0]))
-                for name, kind in kinds.items():
-                    apart[name].add_numbers(_apart(table, name, kind, pairs))
-            listen(batch.table.num_rows)
-    merged = {name: tallies[sides[0] + name] for name in kinds}
+                missing[name] += n_missing(batch.table.column(name))
+            kept = present(batch.table, columns if complete else others)
+            table = batch.table.filter(pa.array(kept))
+            n_rows, n_kept = n_rows + len(kept), n_kept + table.num_rows
+            for name, column in stats.items():
+                column.add(table.column(name))
+            if len(labels) < MOST_LABELS:
+                labels |= dict.fromkeys(pc.unique(table.column(others[0])).to_pylist())
+            for name, kind in kinds.items() if pairs is not None else ():
+                differences[name].add_numbers(_difference(table, name, kind, sides))
+            listen(len(kept))
+    merged = {name: stats[sides[0] + name] for name in kinds}
     for side in sides[1:]:
-        merged = {name: tally + tallies[side + name] for name, tally in merged.items()}
-    alike = {n for n, t in apart.items() if t.is_constant and (kinds[n] == "number" or not t.high)}
-    return Counts(n_rows, dict(missing), merged, alike, winners.levels)
+        merged = {name: column + stats[side + name] for name, column in merged.items()}
+    alike = {
+        name
+        for name, column in differences.items()
+        if column.is_constant and (kinds[name] == "number" or not column.high)
+    }
+    return TableStats(n_rows, n_kept, dict(missing), merged, alike, list(labels)[:MOST_LABELS])
 
 
-def _apart(table: Any, name: str, kind: str, pairs: tuple[str, str]) -> NDArray[Any]:
-    """Return by how much both sides of comparisons differ, or whether they do."""
-    left, right = (table.column(side + name) for side in pairs)
+def _difference(table: Any, name: str, kind: str, sides: Sequence[str]) -> NDArray[Any]:
+    """Return left - right for numbers, and 1 for categories that differ."""
+    left, right = (table.column(side + name) for side in sides)
     if kind == "number":
         a, b = (np.asarray(column_values(side), dtype=np.float64) for side in (left, right))
         return a - b
@@ -194,12 +221,12 @@ def _apart(table: Any, name: str, kind: str, pairs: tuple[str, str]) -> NDArray[
 
 
 def n_missing(column: Any) -> int:
-    """Return how many values are missing: null, NaN, or text without a letter."""
+    """Return how many values are missing: null, NaN or empty text."""
     return int(pc.sum(_is_missing(column)).as_py() or 0)
 
 
 def present(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:
-    """Return the rows in which none of the columns is missing."""
+    """Return whether each row has a value in all these columns."""
     rows = np.ones(table.num_rows, dtype=bool)
     for name in columns:
         rows &= ~column_values(_is_missing(table.column(name)))
@@ -216,7 +243,7 @@ def _is_missing(column: Any) -> Any:
 
 
 def check_present(reader: Reader, columns: Sequence[str]) -> None:
-    """Raise where a file lacks a column."""
+    """Raise if a file lacks a column."""
     for name in columns:
         if name not in reader.types:
             raise ValueError(

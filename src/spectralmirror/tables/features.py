@@ -12,22 +12,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from spectralmirror.rows.files.arrow import column_values, is_number
+from spectralmirror.rows.files.arrow import column_values, is_number, unique_values
 from spectralmirror.rows.types import Matrix
+from spectralmirror.tables.winners import is_left
 
 __all__ = ["Category", "Number", "Recipe", "as_text", "check_names", "kind_of"]
 
 
 @dataclass(frozen=True)
 class Number:
-    """A column of numbers, which is a feature.
+    """A column of numbers, which is one feature.
 
     Attributes
     ----------
     column : str
         Its name.
     mean : float
-        Its mean, which fills gaps.
+        Its mean, which is imputed for missing values.
     """
 
     column: str
@@ -40,25 +41,25 @@ class Number:
 
     @property
     def fill(self) -> list[float]:
-        """What stands for a missing value."""
+        """What is imputed for a missing value: the mean."""
         return [self.mean]
 
     def encode(self, column: Any) -> Matrix:
-        """Return its feature, NaN where it is missing."""
+        """Return the feature of an Arrow column, NaN for missing values."""
         return np.asarray(column_values(column), dtype=np.float64)[:, None]
 
 
 @dataclass(frozen=True)
 class Category:
-    """A column of categories: a feature of 0 and 1 for each of its levels but the first.
+    """A column of categories: one feature of 0 and 1 for each level except the first.
 
     Attributes
     ----------
     column : str
         Its name.
     levels : tuple of str
-        Its levels, the most frequent one first. That is the reference with which the others are
-        compared, and fills gaps.
+        Its levels, the most frequent one first. This is the reference level, with which the others
+        are compared, and which is imputed for missing values.
     """
 
     column: str
@@ -71,11 +72,11 @@ class Category:
 
     @property
     def fill(self) -> list[float]:
-        """What stands for a missing value: the reference."""
+        """What is imputed for a missing value: the reference level."""
         return [0.0] * (len(self.levels) - 1)
 
     def encode(self, column: Any) -> Matrix:
-        """Return its features, NaN where it is missing or a level that is not known."""
+        """Return the features of an Arrow column, NaN for missing values and unknown levels."""
         numbers = pc.index_in(as_text(column), value_set=pa.array(self.levels, pa.string()))
         level = np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False))
         X: Matrix = (level[:, None] == np.arange(1, len(self.levels))).astype(np.float64)
@@ -83,7 +84,7 @@ class Category:
         return X
 
     def unknown(self, column: Any) -> list[str]:
-        """Return the levels that are not known."""
+        """Return the levels of an Arrow column that are not among `levels`."""
         found = pc.unique(as_text(column)).to_pylist()
         return [level for level in found if level is not None and level not in self.levels]
 
@@ -97,10 +98,10 @@ class Recipe:
     terms : tuple of Number and Category
         The columns.
     pairs : pair of str or None
-        For comparisons: every column stands twice in the table, with one of these before its
-        name, and features are those of the left less those of the right.
+        For comparisons: the prefixes of columns of the left and the right side. Features are those
+        of the left minus those of the right.
     winner : pair of str or None
-        What the winner of a comparison is called, the left first.
+        For comparisons: what the left and the right side are called when they win.
     dtype : str
         Precision of the features.
     """
@@ -117,33 +118,45 @@ class Recipe:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the table that are needed."""
+        """The columns of the table from which features are made."""
         sides = self.pairs or ("",)
         return [side + term.column for side in sides for term in self.terms]
 
     @property
     def numbers(self) -> list[str]:
-        """The columns of the table that hold numbers."""
+        """Those of `columns` that hold numbers."""
         sides = self.pairs or ("",)
         terms = [term for term in self.terms if isinstance(term, Number)]
         return [side + term.column for side in sides for term in terms]
 
     @property
     def references(self) -> dict[str, str]:
-        """With which level each feature of a category is compared."""
+        """The reference level of each feature that stems from a category."""
         categories = [term for term in self.terms if isinstance(term, Category)]
         return {name: term.levels[0] for term in categories for name in term.names}
 
     def encode(self, table: Any, *, impute: bool = False) -> NDArray[Any]:
         """Return the features of the rows of an Arrow table.
 
-        Missing values, and levels that are not known, are NaN in all features of their column, or
-        filled by the mean or the most frequent level.
+        Missing values and unknown levels are NaN in all features of their column. With `impute`
+        they are replaced by the mean or the most frequent level.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Stored column by column, as data frames store them.
         """
         left = self._side(table, self.pairs[0] if self.pairs else "", impute)
         if self.pairs is not None:
             left -= self._side(table, self.pairs[1], impute)
         return left
+
+    def labels(self, column: Any) -> NDArray[Any]:
+        """Return the labels of an Arrow column; for comparisons, whether the left won."""
+        if self.winner is None:
+            return column_values(column)
+        values, numbers = unique_values(column)
+        return np.array([is_left(value, self.winner) for value in values], dtype=bool)[numbers]
 
     def _side(self, table: Any, prefix: str, impute: bool) -> NDArray[Any]:
         X = np.empty((table.num_rows, len(self.names)), dtype=self.dtype, order="F")
@@ -159,7 +172,7 @@ class Recipe:
 
 
 def _is_category(kind: Any) -> bool:
-    """Return whether an Arrow type is one of text, truth values or categories."""
+    """Return whether an Arrow type stands for text, booleans or categories."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -167,9 +180,10 @@ def _is_category(kind: Any) -> bool:
 
 
 def as_text(column: Any) -> Any:
-    """Return a column as text; whole numbers without a point, however they are stored.
+    """Return an Arrow column as text: whole numbers without a point, booleans in lower case.
 
-    Text without a letter is missing, as it is in CSV files; true and false are written small.
+    So codes of categories are the same however a file stores them. Empty text is missing, as it
+    is in CSV files.
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -184,7 +198,7 @@ def as_text(column: Any) -> Any:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise where two features have the same name."""
+    """Raise if two features have the same name."""
     for name in {name for name in names if list(names).count(name) > 1}:
         raise ValueError(
             f"Two features would be named {name!r}: rename the column, or drop one of them."
@@ -192,10 +206,8 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def kind_of(kind: Any, *, categorical: bool) -> str:
-    """Return what a column can be: number, category, or what it holds instead, in words."""
-    if categorical and (is_number(kind) or _is_category(kind)):
-        return "category"
-    if _is_category(kind):
+    """Return "number" or "category" for the Arrow type of a column, or what it holds instead."""
+    if _is_category(kind) or (categorical and is_number(kind)):
         return "category"
     if is_number(kind):
         return "number"

@@ -1,4 +1,4 @@
-"""What a fitted table says of the rows of files, written row by row."""
+"""Predictions and assignments of a fitted table for the rows of files, written row by row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from spectralmirror.rows.files.readers import Reader
 from spectralmirror.rows.files.writers import check_kind, writing
 from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.column_stats import check_present
-from spectralmirror.tables.table_model import NO_ROWS, FittedTable, Known
+from spectralmirror.tables.known_rows import NO_ROWS, KnownRows
+from spectralmirror.tables.table_model import FittedTable
 
 __all__ = ["write_clusters", "write_groups", "write_predictions"]
 
@@ -34,10 +35,10 @@ def write_predictions(
     missing: str | None = None,
     listen: Listen,
 ) -> dict[str, Any]:
-    """Write the label of every row, and its probabilities.
+    """Write the predicted label of every row, and the probability of both labels.
 
-    With a history, each group is predicted by the classifiers that made its labels there; groups
-    without one by all of them.
+    With a history, the classifiers that made a group's labels there predict its rows; all
+    classifiers, by their weights, predict groups without a history.
     """
     check_kind(output)
     weights = None
@@ -50,7 +51,7 @@ def write_predictions(
         raise ValueError(f"--history needs the groups of the rows: column {model.group!r}.")
     kept = [*[str(model.group)] * known_group, *(name for name in keep if name != model.group)]
     classes = model.labels
-    tally = _Tally(
+    output_rows = _Output(
         readers,
         output,
         kept,
@@ -65,22 +66,22 @@ def write_predictions(
         for known in rows:
             P = _probabilities(model, known, weights)
             labels = classes[(P[:, 1] > P[:, 0]).astype(np.intp)]
-            append(tally.table(known, [labels, *P.T]))
+            append(output_rows.table(known, [labels, *P.T]))
             if weights is not None and known.groups is not None:
                 values, numbers = known.group_values(str(model.group))
                 n_met += int(np.array([v in weights for v in values])[numbers].sum())
             n_rows += len(known.X)
         if weights is not None and n_met == 0:
             raise ValueError(
-                f"No value of {model.group!r} is in the history: there they are such as "
+                f"No value of {model.group!r} occurs in the history, which has values such as "
                 f"{next(iter(weights), None)!r}."
             )
         unmet = {} if weights is None else {"n_without_history": n_rows - n_met}
-        return tally.told() | unmet
+        return output_rows.summary() | unmet
 
 
 def _probabilities(
-    model: FittedTable, known: Known, weights: dict[Any, tuple[Matrix, int]] | None
+    model: FittedTable, known: KnownRows, weights: dict[Any, tuple[Matrix, int]] | None
 ) -> Matrix:
     if not len(known.X):
         return np.empty((0, 2))
@@ -101,7 +102,7 @@ def write_clusters(
     missing: str | None = None,
     listen: Listen,
 ) -> dict[str, Any]:
-    """Write which classifier made the label of every row, as it tells alone and in its group."""
+    """Write which classifier made the label of every row, judged alone and with its group."""
     check_kind(output)
     k, grouped = model.mixture.n_components_, model.group is not None
     called = np.array(letters(k))
@@ -111,7 +112,7 @@ def write_clusters(
         names = [f"{what}_{name}" for what in ("group", "row") for name in names]
         of_groups = model.group_weights(readers, missing, listen)
     kept = [*[str(model.group)] * grouped, *(name for name in keep if name != model.group)]
-    tally = _Tally(readers, output, kept, names)
+    output_rows = _Output(readers, output, kept, names)
     with writing(output) as append:
         for known in model.known(
             readers, labelled=True, grouped=grouped, keep=kept, missing=missing, listen=listen
@@ -124,8 +125,8 @@ def write_clusters(
                 groups, numbers = known.group_values(str(model.group))
                 G = np.array([of_groups[value][0] for value in groups]).reshape(-1, k)[numbers]
                 values = [called[G.argmax(axis=1)], *G.T, *values]
-            append(tally.table(known, values))
-        return tally.told()
+            append(output_rows.table(known, values))
+        return output_rows.summary()
 
 
 def write_groups(
@@ -159,7 +160,7 @@ def write_groups(
     return {"output": str(output), "n_rows": n_rows, "n_groups": len(G), "counts": counts}
 
 
-class _Tally:
+class _Output:
     """Put answers beside the columns that are kept, and count them."""
 
     def __init__(
@@ -179,16 +180,16 @@ class _Tally:
         self.n_rows = self.n_missing = self.n_filled = 0
         self.counts: Counter[str] = Counter()
 
-    def table(self, known: Known, values: list[NDArray[Any]]) -> Any:
-        """Return the answers of some rows; none for rows in which something is missing."""
+    def table(self, known: KnownRows, values: list[NDArray[Any]]) -> Any:
+        """Return the answers for a batch, null for rows in which something is missing."""
         counted = self.names[0]
         columns = {name: known.table.column(name).cast(kind) for name, kind in self.keep.items()}
         kinds = [self.first, *[None] * (len(values) - 1)]
         for name, value, kind in zip(self.names, values, kinds, strict=True):
             columns[name] = known.spread(value, kind)
         self.n_filled += known.n_filled
-        self.n_rows += len(known.there)
-        self.n_missing += int((~known.there).sum())
+        self.n_rows += len(known.complete)
+        self.n_missing += int((~known.complete).sum())
         answers = column_values(columns[counted].drop_null())
         word = {"prediction": "", "group_classifier": "by whole groups, classifier "}.get(
             counted, "classifier "
@@ -197,8 +198,8 @@ class _Tally:
             self.counts[f"{word}{value}"] += int(count)
         return pa.table(columns)
 
-    def told(self) -> dict[str, Any]:
-        """Return what was written."""
+    def summary(self) -> dict[str, Any]:
+        """Return what was written, as plain data."""
         if self.n_missing == self.n_rows:
             raise ValueError(NO_ROWS)
         return {
@@ -211,7 +212,7 @@ class _Tally:
 
 
 def _kept_type(readers: Sequence[Reader], name: str) -> Any:
-    """Return the type of a column that is kept, which is one for all files."""
+    """Return the type of a column that is kept, the same for all files."""
     kinds = [reader.types[name] for reader in readers]
     kinds = list(dict.fromkeys(kind for kind in kinds if not pa.types.is_null(kind))) or [pa.null()]
     if len(kinds) > 1 and all(map(is_number, kinds)):

@@ -1,24 +1,29 @@
-"""Models on disk, in the format of skops: data only, so that loading a file runs no code of it."""
+"""Models on disk, in the format of skops: data only, so that loading a file runs none of its code.
+
+A file names classes by names that do not depend on modules (:mod:`.stored_names`). Between these
+and the classes of today, the schema is translated after skops has written it and before skops
+reads it.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZIP_STORED
+from zipfile import ZIP_STORED
 
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror import __version__
 from spectralmirror.rows.files.atomic import written_whole
-from spectralmirror.tables.archive import OURS, ForeignError, check_archive, is_dense
+from spectralmirror.tables.archive import Archive, ForeignError
 from spectralmirror.tables.model_checks import is_whole
+from spectralmirror.tables.stored_names import CLASSES, current_names, stored_names
 
-__all__ = ["load", "save", "written_by"]
+__all__ = ["load", "load_with_version", "save"]
 
-#: Raised when files of this version cannot be read by earlier ones.
-FORMAT = 1
-#: What the loader may make besides numbers, text and what holds them.
-TRUSTED = sorted(OURS | {"numpy.dtype"})
+#: Increased when earlier versions cannot read the files of this one. Files of every format up to
+#: this one can be read. Format 1 names classes by the modules in which they were.
+FORMAT = 2
 
 
 def save(model: Any, path: str | Path) -> None:
@@ -29,7 +34,7 @@ def save(model: Any, path: str | Path) -> None:
     model : LinearClassifierMixture, SpectralMirror, PrincipalHessianDirections or FittedTable
         A fitted model.
     path : str or Path
-        The file; by custom its name ends in ``.skops``.
+        The file; by convention its name ends in ``.skops``.
 
     Examples
     --------
@@ -43,31 +48,41 @@ def save(model: Any, path: str | Path) -> None:
     >>> bool((again.predict_proba(X) == mixture.predict_proba(X)).all())
     True
     """
-    import skops.io
-
-    if _name(type(model)) not in OURS:
+    if not _is_ours(model):
         raise TypeError(f"save stores models of spectralmirror, got {type(model).__name__}.")
     check_is_fitted(getattr(model, "mixture", model))
-    content = {"format": FORMAT, "written_by": f"spectralmirror {__version__}", "model": model}
-    packed = skops.io.dumps(content, compression=ZIP_DEFLATED)
-    if not is_dense(packed):  # numbers that are nearly all the same look like a bomb
-        packed = skops.io.dumps(content, compression=ZIP_STORED)
-    try:
-        check_archive(packed)
-    except ForeignError as foreign:
-        raise ValueError(
-            f"A model that holds {foreign} cannot be stored: a parameter was set to something of "
-            "another kind."
-        ) from None
+    packed = _packed(
+        {"format": FORMAT, "written_by": f"spectralmirror {__version__}", "model": model}
+    )
+    if not is_whole(model):
+        raise ValueError("The model cannot be stored: its parts do not fit together. Fit it again.")
     with written_whole(Path(path)) as unfinished:
         unfinished.write_bytes(packed)
+
+
+def _packed(content: dict[str, Any]) -> bytes:
+    """Return the bytes of a file that can be loaded."""
+    import skops.io
+
+    try:
+        plain = skops.io.dumps(content)
+        archive = Archive.unpack(plain).renamed(stored_names())
+        archive.check()
+        _refuse_untrusted(plain)
+    except Exception as error:
+        reason = f"it holds {error}" if isinstance(error, ForeignError) else str(error)
+        raise ValueError(
+            f"The model cannot be stored ({reason}): set its parameters to numbers, text, arrays "
+            "or models of spectralmirror."
+        ) from None
+    return archive.pack()
 
 
 def load(path: str | Path) -> Any:
     """Load a model that :func:`save` has stored.
 
-    The file may come from anybody: it holds data, of which only models of spectralmirror are made,
-    and runs no code.
+    The file may come from anybody: it holds only data, from which only models of spectralmirror
+    are made, and loading it runs no code from the file.
 
     Parameters
     ----------
@@ -79,69 +94,81 @@ def load(path: str | Path) -> Any:
     LinearClassifierMixture, SpectralMirror, PrincipalHessianDirections or FittedTable
         The model, which predicts what it predicted before, to the last bit.
     """
-    return _content(path)["model"]
+    return load_with_version(path)[0]
 
 
-def written_by(path: str | Path) -> str:
-    """Return which version of spectralmirror wrote a model."""
-    return str(_content(path)["written_by"])
-
-
-def _content(path: str | Path) -> dict[str, Any]:
+def load_with_version(path: str | Path) -> tuple[Any, str]:
+    """Load a model as :func:`load` does; return it, and the version that wrote it."""
     import skops.io
 
     path = Path(path)
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, and no model: name the file.")
+        raise IsADirectoryError(f"{path} is a folder, not a model: name the file.")
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    packed = path.read_bytes()
-    no_model = ValueError(f"{path} is no model of spectralmirror.")
-    _check_container(packed, path)
+    archive, version = _unpacked(path.read_bytes(), path)
     try:
-        content = skops.io.loads(packed, trusted=TRUSTED)
-    except Exception as error:  # whatever a mutilated file may cause inside the loader
+        archive = archive.renamed(current_names())
+        archive.check()
+        plain = archive.pack(ZIP_STORED)
+        _refuse_untrusted(plain)
+        model = skops.io.loads(plain, trusted=_trusted())["model"]
+    except ForeignError as foreign:
+        raise _foreign(path, foreign) from None
+    except Exception as error:  # a mutilated file may raise anything inside skops
         raise ValueError(f"{path} is damaged ({type(error).__name__}).") from None
-    if not isinstance(content, dict) or not {"format", "written_by", "model"} <= set(content):
-        raise no_model
-    if not isinstance(content["written_by"], str) or type(content["format"]) is not int:
-        raise no_model
-    if content["format"] != FORMAT:
+    if not _is_ours(model):
+        raise ValueError(f"{path} holds a {type(model).__name__}, which is not a model.")
+    if not is_whole(model):
+        raise ValueError(f"{path} is damaged: the parts of the model do not fit together.")
+    return model, version
+
+
+def _unpacked(packed: bytes, path: Path) -> tuple[Archive, str]:
+    """Return the archive of a model, and the version that wrote it."""
+    try:
+        archive = Archive.unpack(packed)
+        version, number = archive.value("written_by"), archive.value("format")
+        if not isinstance(version, str) or type(number) is not int or number < 1:
+            raise TypeError("no model has such a version or format")
+    except ForeignError as foreign:
+        raise _foreign(path, foreign) from None
+    except Exception:  # a file of another kind may raise anything
+        hint = ", or was cut off or damaged" if packed[:2] == b"PK" else ""
+        raise ValueError(f"{path} is not a model of spectralmirror{hint}.") from None
+    if number > FORMAT:
         raise ValueError(
-            f"{path} was written by {content['written_by']}, which is newer than this one "
+            f"{path} was written by {_shown(version)}, which is newer than this version "
             f"({__version__}): update spectralmirror."
         )
-    _check(content["model"], path)
-    return content
+    return archive, version
 
 
-def _check_container(packed: bytes, path: Path) -> None:
-    """Raise where a file is no archive of a model, was cut off, or differs from its checksums."""
-    try:
-        damaged = check_archive(packed)
-    except ForeignError as foreign:
-        what = ascii(str(foreign)[:200])[1:-1]
-        raise ValueError(
-            f"{path} holds {what}, which no model of spectralmirror does: it was not loaded."
-        ) from None
-    except Exception:  # whatever a foreign file may cause
-        hint = ", or was cut off or damaged" if packed[:2] == b"PK" else ""
-        raise ValueError(f"{path} is no model of spectralmirror{hint}.") from None
-    if damaged:
-        raise ValueError(f"{path} is damaged ({damaged[:80]!r}): store the model again.")
+def _foreign(path: Path, foreign: ForeignError) -> ValueError:
+    return ValueError(
+        f"{path} holds {_shown(str(foreign))}, which no model of spectralmirror contains: it was "
+        "not loaded."
+    )
 
 
-def _check(model: Any, path: Path) -> None:
-    """Raise where the parts of a model do not fit together."""
-    if _name(type(model)) not in OURS:
-        raise ValueError(f"{path} holds a {type(model).__name__}, which is no model.")
-    try:
-        whole = is_whole(model)
-    except Exception:  # whatever parts of other kinds may cause
-        whole = False
-    if not whole:
-        raise ValueError(f"{path} is damaged: the parts of the model do not fit together.")
+def _shown(text: str) -> str:
+    """Return text from a file in a form that is safe to print in a sentence."""
+    return ascii(text[:200])[1:-1]
 
 
-def _name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+def _refuse_untrusted(plain: bytes) -> None:
+    """Raise ForeignError if a file of skops holds a type that neither skops nor we trust."""
+    import skops.io
+
+    foreign = set(skops.io.get_untrusted_types(data=plain)) - set(_trusted())
+    if foreign:
+        raise ForeignError(min(foreign))
+
+
+def _trusted() -> list[str]:
+    """Return the types that a model may hold besides those that skops trusts by itself."""
+    return [*CLASSES.values(), "numpy.dtype"]
+
+
+def _is_ours(model: Any) -> bool:
+    return f"{type(model).__module__}.{type(model).__qualname__}" in stored_names()

@@ -1,4 +1,4 @@
-"""A sample of the rows of files that fits into memory: whole groups, decided by a hash."""
+"""A sample of the rows of files that fits into memory: whole groups, chosen by a hash."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from numpy.typing import NDArray
 
 from spectralmirror.rows.files.readers import Reader
 from spectralmirror.rows.hashing import group_keys, hashed
-from spectralmirror.tables.table_model import NO_ROWS, FittedTable
+from spectralmirror.tables.known_rows import NO_ROWS
+from spectralmirror.tables.table_model import FittedTable
 
-__all__ = ["Drawn", "draw_rows"]
+__all__ = ["TableSample", "sample_rows"]
 
-#: The most numbers that are kept, features and columns together.
+#: The sample holds at most this many values, features and columns together.
 MOST_VALUES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """Rows that were drawn.
+class TableSample:
+    """A sample of rows.
 
     Attributes
     ----------
     X, y, groups : ndarray
-        Features, labels, and groups where there are any.
+        Features, labels, and groups if there are any.
     table : polars DataFrame
-        The columns of which the features were made.
+        The columns from which the features were made.
     n_rows : int
-        How many rows there are in the files, that have everything.
+        Number of complete rows in the files.
     """
 
     X: NDArray[Any]
@@ -41,15 +42,36 @@ class Drawn:
     n_rows: int
 
 
-def draw_rows(
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """Rows that are still in the sample, and the hash that decides whether they stay."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    groups: NDArray[Any] | None
+    table: Any
+    keys: NDArray[np.uint64]
+
+    def below(self, limit: int) -> _Piece:
+        """Return the rows whose hash is below a limit."""
+        if limit == 2**64:
+            return self
+        rows = self.keys < np.uint64(limit)
+        groups = None if self.groups is None else self.groups[rows]
+        table = self.table.filter(pa.array(rows))
+        return _Piece(self.X.T[:, rows].T, self.y[rows], groups, table, self.keys[rows])
+
+
+def sample_rows(
     model: FittedTable,
     readers: Sequence[Reader],
     missing: str | None,
     listen: Callable[[int], None],
-) -> Drawn:
-    """Read files once, and keep all rows, or a share that is halved whenever they are too many.
+) -> TableSample:
+    """Read files once; return all complete rows, or as many as fit into memory.
 
-    A row is kept when its hashed number, or that of its group, is small: so groups stay whole.
+    A row stays in the sample if the hash of its number, or of its group, is below a limit, which
+    is halved whenever there are too many rows: so groups stay whole.
     """
     import polars as pl
 
@@ -57,35 +79,31 @@ def draw_rows(
     keep = list(dict.fromkeys(model.recipe.columns))
     most = max(1_000, MOST_VALUES // (len(model.recipe.names) + len(keep)))
     limit, n_rows, n_kept = 2**64, 0, 0
-    pieces: list[tuple[Any, ...]] = []
+    pieces: list[_Piece] = []
     for known in model.known(
         readers, labelled=True, grouped=grouped, keep=keep, missing=missing, listen=listen
     ):
         numbers = np.arange(n_rows, n_rows + len(known.X))
         keys = hashed(numbers if known.groups is None else group_keys(known.groups), seed=7)
-        raw = known.table.select(keep).filter(pa.array(known.there))
-        raw = pa.Table.from_batches([raw]) if isinstance(raw, pa.RecordBatch) else raw
-        pieces.append(_chosen((known.X, known.y, known.groups, raw, keys), limit))
+        columns = known.table.select(keep).filter(pa.array(known.complete))
+        if isinstance(columns, pa.RecordBatch):
+            columns = pa.Table.from_batches([columns])
+        assert known.y is not None  # as labels were asked for
+        pieces.append(_Piece(known.X, known.y, known.groups, columns, keys).below(limit))
         n_rows += len(known.X)
-        n_kept += len(pieces[-1][-1])
+        n_kept += len(pieces[-1].keys)
         while n_kept > most:
-            fewer = [_chosen(piece, limit // 2) for piece in pieces]
-            if not any(len(piece[-1]) for piece in fewer):  # one giant group is kept whole
+            fewer = [piece.below(limit // 2) for piece in pieces]
+            if not any(len(piece.keys) for piece in fewer):  # a single giant group is kept whole
                 break
             pieces, limit = fewer, limit // 2
-            n_kept = sum(len(piece[-1]) for piece in pieces)
+            n_kept = sum(len(piece.keys) for piece in pieces)
     if n_kept == 0:
         raise ValueError(NO_ROWS)
-    X, y = (np.concatenate([piece[i] for piece in pieces]) for i in range(2))
-    groups = np.concatenate([piece[2] for piece in pieces]) if grouped else None
-    table = pa.concat_tables([piece[3] for piece in pieces], promote_options="default")
-    return Drawn(X, y, groups, pl.from_arrow(table), n_rows)
-
-
-def _chosen(piece: tuple[Any, ...], limit: int) -> tuple[Any, ...]:
-    X, y, groups, table, keys = piece
-    if limit == 2**64:
-        return piece
-    rows = keys < np.uint64(limit)
-    chosen = None if groups is None else groups[rows]
-    return X[rows], y[rows], chosen, table.filter(pa.array(rows)), keys[rows]
+    return TableSample(
+        np.concatenate([piece.X for piece in pieces]),
+        np.concatenate([piece.y for piece in pieces]),
+        np.concatenate([piece.groups for piece in pieces]) if grouped else None,
+        pl.from_arrow(pa.concat_tables([p.table for p in pieces], promote_options="default")),
+        n_rows,
+    )

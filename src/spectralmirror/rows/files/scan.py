@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectralmirror.rows.contiguity import ContiguityCheck
 from spectralmirror.rows.files.array_source import ArrayParts, OwnParts
@@ -141,19 +140,6 @@ class Scan:
             return PartitionedGroups(rows), parts.names
         groups = ContiguousGroups(rows) if contiguity.is_contiguous else SpilledGroups(rows)
         return group_rows(rows, groups), parts.names
-
-    def collected(self, most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-        """Read all rows, at most `most`, into memory.
-
-        Returns
-        -------
-        X, y, groups : ndarray
-            Features, labels, and groups if there are any.
-        """
-        part = next(self.parts.read(most, self.parts.dtype), None)
-        if part is None:
-            raise ValueError("No row is left (0 samples).")
-        return part.X, part.y, part.groups
 
     def map_to(
         self,

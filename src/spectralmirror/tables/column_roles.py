@@ -1,0 +1,152 @@
+"""The roles of the columns of a table: label, group, and columns that may become features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from spectralmirror.rows.files.arrow import family, listed, told_names
+from spectralmirror.rows.files.readers import Reader
+from spectralmirror.tables.features import kind_of
+
+__all__ = ["ColumnRoles", "agreed_types", "check_single", "column_types", "feature_kinds"]
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """What the columns of a table are used for.
+
+    Attributes
+    ----------
+    label : str
+        The column of labels, or of winners.
+    group : str or None
+        The column of groups.
+    features : sequence of str
+        The columns that become features; all other columns if there are none.
+    drop : sequence of str
+        Columns that do not become features.
+    categorical : sequence of str
+        Columns of numbers that are codes of categories.
+    pairs : pair of str or None
+        For comparisons: the prefixes of columns of the left and the right side.
+    missing : {"error", "impute", "drop"}
+        What to do about missing values: refuse them, impute them, or drop their rows.
+    """
+
+    label: str
+    group: str | None = None
+    features: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    pairs: tuple[str, str] | None = None
+    missing: str = "error"
+
+    @property
+    def others(self) -> list[str]:
+        """The label, and the group if there is one."""
+        return [self.label] if self.group is None else [self.label, self.group]
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The prefixes of columns; a single empty one if there are no comparisons."""
+        return self.pairs or ("",)
+
+    def how_to_drop(self, names: Sequence[str]) -> str:
+        """Say which options leave these columns out."""
+        if self.features and self.pairs is None:
+            return "remove it from --features" if len(names) == 1 else "remove them from --features"
+        return " ".join(f"--drop {name}" for name in names)
+
+
+def agreed_types(readers: Sequence[Reader]) -> dict[str, Any]:
+    """Return the columns of all files and their Arrow types, which must agree."""
+    types: dict[str, Any] = dict(readers[0].types)
+    for reader in readers[1:]:
+        for name, kind in reader.types.items():
+            known = types.get(name)
+            if known is None or str(known) == "null":
+                types[name] = kind
+            elif str(kind) != "null" and _family(kind) != _family(known):
+                raise ValueError(
+                    f"Column {name!r} holds {kind} in {reader.name}, but {known} in "
+                    f"{readers[0].name}: files that are read together must agree."
+                )
+    return types
+
+
+def _family(kind: Any) -> str:
+    return "truth values" if pa.types.is_boolean(kind) else family(kind)
+
+
+def column_types(readers: Sequence[Reader], roles: ColumnRoles) -> dict[str, Any]:
+    """Return the columns of all files and their types, after checking the roles against them."""
+    types = agreed_types(readers)
+    if roles.label == roles.group:
+        raise ValueError(f"Column {roles.label!r} cannot be both the label and the group.")
+    for name in (*roles.others, *roles.features, *roles.drop, *roles.categorical):
+        if name not in types and not any(side + name in types for side in roles.sides):
+            raise ValueError(f"{readers[0].name} has no column {name!r}{told_names(name, types)}")
+    check_single(types, roles.others)
+    what = kind_of(types[roles.label], categorical=True)
+    if what.startswith("bytes"):
+        raise ValueError(f"Label {roles.label!r} holds {what}.")
+    return types
+
+
+def check_single(types: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Raise if labels or groups are lists."""
+    for name in names:
+        if pa.types.is_nested(types[name]):
+            raise ValueError(
+                f"Column {name!r} holds {types[name]}: a label or group must be a single value."
+            )
+
+
+def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str]:
+    """Return the columns that may become features, each a "number" or a "category".
+
+    For comparisons the names have no prefix.
+    """
+    for name in roles.features:
+        if name in roles.others or name in roles.drop:
+            what = "dropped" if name in roles.drop else "the label or the group"
+            raise ValueError(f"Column {name!r} cannot be a feature and {what}.")
+    codes = _without_prefix(roles.categorical, roles)
+    wanted = {name: types[roles.sides[0] + name] for name in _feature_names(types, roles)}
+    kinds = {name: kind_of(kind, categorical=name in codes) for name, kind in wanted.items()}
+    refused = {n: kind for n, kind in kinds.items() if kind not in ("number", "category")}
+    if refused:
+        told = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
+        raise ValueError(
+            f"{'This column' if len(refused) == 1 else 'These columns'} cannot be used: {told}. "
+            f"Turn what matters into numbers, or leave it out: {roles.how_to_drop(list(refused))}."
+        )
+    if not kinds:
+        raise ValueError("There is no column besides label and group, so there are no features.")
+    return kinds
+
+
+def _feature_names(types: Mapping[str, Any], roles: ColumnRoles) -> list[str]:
+    kept = [n for n in types if n and n not in roles.others and n not in roles.drop]
+    if roles.pairs is None:
+        return list(dict.fromkeys(roles.features)) or kept
+    left, right = roles.pairs
+    names = [n.removeprefix(left) for n in kept if n.startswith(left) and n != left]
+    names = [n for n in names if n not in roles.drop and right + n in kept]
+    if not names:
+        raise ValueError(
+            f"No column occurs twice, once with the prefix {left!r} and once with {right!r}; the "
+            f"columns are {listed(types)}."
+        )
+    chosen = _without_prefix(roles.features, roles)
+    return [name for name in names if not chosen or name in chosen]
+
+
+def _without_prefix(names: Sequence[str], roles: ColumnRoles) -> set[str]:
+    for side in roles.sides:
+        names = [name.removeprefix(side) for name in names]
+    return set(names)

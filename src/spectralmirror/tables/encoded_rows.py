@@ -1,0 +1,167 @@
+"""Rows of files, encoded as features while they are read: what a mixture is fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from spectralmirror.rows.files.arrow import column_values
+from spectralmirror.rows.files.readers import Batch, Reader
+from spectralmirror.rows.part import SURVEYED, Part
+from spectralmirror.tables.column_stats import present
+from spectralmirror.tables.features import Recipe
+
+__all__ = ["EncodedRows"]
+
+#: Number of rows that are encoded at a time: their features fit into the processor's cache.
+STRIP = 8_192
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedRows:
+    """Features, labels and groups of files, for a :class:`~spectralmirror.rows.files.scan.Scan`.
+
+    Attributes
+    ----------
+    readers : list of Reader
+        The files.
+    recipe : Recipe
+        How columns become features.
+    label : str
+        The column of labels, or of winners.
+    group : str or None
+        The column of groups.
+    missing : {"error", "impute", "drop"}
+        Rows without label or group are left out. Missing features are imputed, or their rows are
+        left out; with "error" there are none.
+    listen : callable
+        Called with the number of rows of every batch.
+    """
+
+    readers: Sequence[Reader]
+    recipe: Recipe
+    label: str
+    group: str | None
+    missing: str
+    listen: Callable[[int], None]
+    has_labels: bool = True
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features."""
+        return self.recipe.names
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.names)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the features."""
+        return np.dtype(self.recipe.dtype)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there is a column of groups."""
+        return self.group is not None
+
+    def survey(self) -> Iterator[Part]:
+        """Yield the labels and groups, without features."""
+        columns = self._required if self.missing == "drop" else self._others
+        for batch in self._batches(columns, SURVEYED):
+            block = _Block(self, np.empty((batch.table.num_rows, 0)))
+            block.add(batch, 0)
+            yield block.part()
+
+    def read(self, n_rows: int, dtype: np.dtype[Any], keep: Sequence[str] = ()) -> Iterator[Part]:
+        """Yield parts of exactly `n_rows` rows, except for the last."""
+        if keep:
+            raise ValueError("Encoded rows have no columns to keep.")
+        yield from self._parts(lambda: np.empty((n_rows, self.n_features), dtype=dtype))
+
+    def collect(self, n_rows: int) -> Part:
+        """Return the first `n_rows` rows as one part.
+
+        Its features are stored column by column, as data frames store them.
+        """
+        X = np.empty((n_rows, self.n_features), dtype=self.dtype, order="F")
+        part = next(self._parts(lambda: X), None)
+        if part is None:
+            raise ValueError("No row is left (0 samples).")
+        return part
+
+    def _parts(self, allocate: Callable[[], NDArray[Any]]) -> Iterator[Part]:
+        block = _Block(self, allocate())
+        for batch in self._batches(self._required, len(block.X)):
+            start = 0
+            while start < batch.table.num_rows:
+                start += block.add(batch, start)
+                if block.is_full:
+                    yield block.part()
+                    block = _Block(self, allocate())
+        if block.length:
+            yield block.part()
+
+    @property
+    def _others(self) -> list[str]:
+        return [self.label] if self.group is None else [self.label, self.group]
+
+    @property
+    def _required(self) -> list[str]:
+        return list(dict.fromkeys([*self.recipe.columns, *self._others]))
+
+    def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        """Yield the rows that are not left out."""
+        needed = self._required if self.missing == "drop" else self._others
+        numbers = [name for name in self.recipe.numbers if name in columns]
+        for reader in self.readers:
+            for batch in reader.batches(columns, n_rows, numbers):
+                rows = present(batch.table, needed)
+                self.listen(len(rows))
+                table = batch.table if rows.all() else batch.table.filter(pa.array(rows))
+                if table.num_rows:
+                    yield Batch(table, batch.name, batch.first_row)
+
+
+class _Block:
+    """A part that is assembled from batches."""
+
+    def __init__(self, source: EncodedRows, X: NDArray[Any]):
+        self.source, self.X, self.length = source, X, 0
+        self.labels: list[NDArray[Any]] = []
+        self.groups: list[NDArray[Any]] = []
+        self.places: list[tuple[str, int, int]] = []
+
+    @property
+    def is_full(self) -> bool:
+        return self.length == len(self.X)
+
+    def add(self, batch: Batch, start: int) -> int:
+        """Add rows of a batch from `start` on; return how many there was room for."""
+        source = self.source
+        count = int(min(batch.table.num_rows - start, len(self.X) - self.length))
+        rows = batch.table.slice(start, count)
+        for first in range(0, count if self.X.shape[1] else 0, STRIP):
+            strip = rows.slice(first, STRIP)
+            place = self.length + first
+            self.X[place : place + strip.num_rows] = source.recipe.encode(
+                strip, impute=source.missing == "impute"
+            )
+        self.labels.append(source.recipe.labels(rows.column(source.label)))
+        if source.group is not None:
+            self.groups.append(column_values(rows.column(source.group)))
+        first_row = batch.first_row + start
+        self.places.append((batch.name, first_row, first_row + count - 1))
+        self.length += count
+        return count
+
+    def part(self) -> Part:
+        groups = np.concatenate(self.groups) if self.groups else None
+        y = np.concatenate(self.labels)
+        return Part(self.X[: self.length], y, None, groups, tuple(self.places))

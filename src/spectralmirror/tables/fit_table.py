@@ -1,0 +1,92 @@
+"""Fit a mixture to columns of files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from spectralmirror.mixture import LinearClassifierMixture
+from spectralmirror.rows.files.readers import Reader, count_rows
+from spectralmirror.rows.files.scan import Scan
+from spectralmirror.tables.choose_features import ChosenFeatures, choose_features, told_missing
+from spectralmirror.tables.column_roles import ColumnRoles
+from spectralmirror.tables.encoded_rows import EncodedRows
+from spectralmirror.tables.table_model import FittedTable, named_features
+
+__all__ = ["fit_table"]
+
+#: Features of at most this many bytes are fitted in memory; more are read again in every pass.
+IN_MEMORY = 1 << 28
+
+
+def fit_table(
+    readers: Sequence[Reader],
+    roles: ColumnRoles,
+    mixture: LinearClassifierMixture,
+    *,
+    source: str,
+    listen: Callable[[str, int, int | None], None] = lambda stage, n_rows, total: None,
+) -> FittedTable:
+    """Fit a mixture to columns of files.
+
+    Parameters
+    ----------
+    readers : list of Reader
+        The files.
+    roles : ColumnRoles
+        What the columns are used for.
+    mixture : LinearClassifierMixture
+        The mixture, which is fitted in place.
+    source : str
+        What the user calls the files.
+    listen : callable
+        Called with the stage of the work, the number of rows of every batch, and the number of all
+        rows or None if it is unknown.
+
+    Returns
+    -------
+    FittedTable
+        The fitted mixture and its recipe.
+    """
+    total = count_rows(readers)
+    chosen = choose_features(readers, roles, lambda n: listen("looking at columns", n, total))
+    recipe = chosen.recipe
+    rows = EncodedRows(
+        readers,
+        recipe,
+        roles.label,
+        roles.group,
+        roles.missing,
+        lambda n: listen("reading", n, chosen.n_rows),
+    )
+    n_bytes = chosen.n_kept * len(recipe.names) * np.dtype(recipe.dtype).itemsize
+    if n_bytes <= IN_MEMORY:
+        part = rows.collect(chosen.n_kept)
+        listen("fitting", 0, None)
+        mixture.fit(named_features(part.X, recipe.names), part.y, groups=part.groups)
+    else:
+        mixture.fit(Scan(rows))
+    about = _about(chosen, roles, source)
+    return FittedTable(mixture, recipe, roles.label, roles.group, roles.missing, about)
+
+
+def _about(chosen: ChosenFeatures, roles: ColumnRoles, source: str) -> dict[str, Any]:
+    """Return where the rows came from, how many were fitted, and notes for the user."""
+    notes = list(chosen.notes)
+    left_out = chosen.n_rows - chosen.n_kept
+    if left_out:
+        what = "label is" if roles.missing == "impute" else "values are"
+        notes.append(
+            f"{left_out:,} of {chosen.n_rows:,} rows were left out, as their {what} missing."
+        )
+    imputed = {name: n for name, n in chosen.missing.items() if name != roles.label}
+    if imputed and roles.missing == "impute":
+        notes.append(f"{told_missing(imputed, chosen.n_rows)} They were imputed.")
+    return {
+        "source": source,
+        "n_rows": chosen.n_kept,
+        "missing": chosen.missing,
+        "notes": notes,
+    }

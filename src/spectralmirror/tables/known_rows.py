@@ -1,0 +1,174 @@
+"""Rows of files as a fitted table takes them, with a clear error for rows that it cannot take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from spectralmirror.rows.files.arrow import column_values, unique_values
+from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
+from spectralmirror.tables.choose_features import told_missing
+from spectralmirror.tables.column_roles import agreed_types, check_single
+from spectralmirror.tables.column_stats import check_present, n_missing, present
+from spectralmirror.tables.features import Category, Recipe, kind_of
+
+if TYPE_CHECKING:
+    from spectralmirror.tables.table_model import FittedTable
+
+__all__ = ["NO_ROWS", "KnownRows", "known_rows"]
+
+NO_ROWS = "There are no rows, or none that has everything that the model needs."
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRows:
+    """A batch of rows, and the features, labels and groups of those that are complete.
+
+    Attributes
+    ----------
+    table : pyarrow table
+        All rows of the batch.
+    complete : ndarray of bool
+        Which of them have everything that the model needs.
+    X, y, groups : ndarray
+        Features, labels and groups of the complete rows.
+    n_filled : int
+        Number of rows in which values were imputed.
+    """
+
+    table: Any
+    complete: NDArray[np.bool_]
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    groups: NDArray[Any] | None
+    n_filled: int = 0
+
+    def group_values(self, column: str) -> tuple[list[Any], NDArray[np.intp]]:
+        """Return the distinct groups of the complete rows, and the number of each row's group."""
+        return unique_values(self.table.column(column).filter(self.complete))
+
+    def spread(self, values: NDArray[Any], kind: Any = None) -> Any:
+        """Return values of the complete rows as a column of all rows, null for the others."""
+        column = pa.array(values.tolist(), kind) if kind is not None else pa.array(values)
+        if self.complete.all():
+            return column
+        places = np.where(self.complete, np.cumsum(self.complete) - 1, 0)
+        return pc.take(column, pa.array(places, mask=~self.complete))
+
+
+def known_rows(
+    model: FittedTable,
+    readers: Sequence[Reader],
+    *,
+    labelled: bool,
+    grouped: bool,
+    keep: Sequence[str],
+    missing: str,
+    listen: Callable[[int], None],
+) -> Iterator[KnownRows]:
+    """Yield the rows of files; see :meth:`FittedTable.known`."""
+    recipe = model.recipe
+    required = [model.label] if labelled else []
+    if grouped and model.group is not None:
+        required.append(model.group)
+    columns = list(dict.fromkeys([*recipe.columns, *required, *keep]))
+    for reader in readers:
+        check_present(reader, columns)
+    check_single(agreed_types(readers), required)
+    _check_kinds(recipe, readers)
+    size = block_rows(BLOCK_BYTES, max(len(recipe.names), len(columns)), np.dtype(np.float64))
+    for reader in readers:
+        for batch in reader.batches(columns, size, recipe.numbers):
+            table = batch.table
+            X, n_filled = recipe.encode(table), 0
+            if missing == "impute":
+                n_filled = int(np.isnan(X).any(axis=1).sum())
+                X = recipe.encode(table, impute=True) if n_filled else X
+            complete = present(table, required) & np.isfinite(X).all(axis=1)
+            if (missing == "error" and not complete.all()) or np.isinf(X).any():
+                raise _what_is_missing(recipe, readers, required)
+            y = groups = None
+            if labelled:
+                y = _labels(model, table.column(model.label).filter(complete))
+            if grouped:
+                groups = column_values(table.column(model.group).filter(complete))
+            chosen = X if complete.all() else X.T[:, complete].T  # stored by columns, as X is
+            yield KnownRows(table, complete, chosen, y, groups, n_filled)
+            listen(table.num_rows)
+
+
+def _check_kinds(recipe: Recipe, readers: Sequence[Reader]) -> None:
+    """Raise if a column is of another kind than when the mixture was fitted."""
+    for reader in readers:
+        for term in recipe.terms:
+            wanted = "category" if isinstance(term, Category) else "number"
+            for side in recipe.pairs or ("",):
+                kind = reader.types[side + term.column]
+                found = kind_of(kind, categorical=wanted == "category")
+                if str(kind) != "null" and found != wanted:
+                    raise ValueError(
+                        f"Column {side + term.column!r} of {reader.name} holds {kind}, but was a "
+                        f"{wanted} when the model was fitted."
+                    )
+
+
+def _labels(model: FittedTable, column: Any) -> NDArray[Any]:
+    """Return labels as the mixture knows them."""
+    y, classes = model.recipe.labels(column), model.mixture.classes_
+    if np.isin(y, classes).all():
+        return y
+    # 0 and 1 in one file may be "0" and "1", or false and true, in another
+    words = {str(value).lower(): value for value in classes.tolist()}
+    unknown = [v for v in np.unique(y).tolist() if str(v).lower() not in words]
+    if unknown or len(words) < 2:
+        raise ValueError(
+            f"Label {model.label!r} holds {unknown[0]!r:.80}, but the labels that were fitted are "
+            f"{classes.tolist()}."
+        )
+    return np.array([words[str(value).lower()] for value in y.tolist()], dtype=classes.dtype)
+
+
+def _what_is_missing(
+    recipe: Recipe, readers: Sequence[Reader], required: Sequence[str]
+) -> ValueError:
+    """Return an error that says which columns hold missing, infinite or unknown values."""
+    columns = list(dict.fromkeys([*recipe.columns, *required]))
+    categories = {
+        side + term.column: term
+        for side in recipe.pairs or ("",)
+        for term in recipe.terms
+        if isinstance(term, Category)
+    }
+    counts: Counter[str] = Counter()
+    n_rows = 0
+    for reader in readers:
+        for batch in reader.batches(columns, 65_536, recipe.numbers):
+            n_rows += batch.table.num_rows
+            for name in columns:
+                column = batch.table.column(name)
+                counts[name] += n_missing(column)
+                term = categories.get(name)
+                unknown = [] if term is None else term.unknown(column)
+                if term is not None and unknown:
+                    return ValueError(
+                        f"Column {name!r} holds {unknown[0]!r:.80}, which did not occur when the "
+                        f"model was fitted (it knows {', '.join(term.levels)}): correct it, or "
+                        "treat it as missing with --missing impute or --missing drop."
+                    )
+                if name in recipe.numbers:
+                    x = np.asarray(column_values(column), dtype=np.float64)
+                    if np.isinf(x).any():
+                        return ValueError(f"Column {name!r} of {reader.name} holds infinity.")
+    found = {name: count for name, count in counts.items() if count}
+    return ValueError(
+        f"{told_missing(found, n_rows)} Impute them with --missing impute, or get no answer for "
+        "these rows with --missing drop."
+    )
