@@ -19,14 +19,18 @@ from operator import getitem
 from typing import Any, TypeVar
 
 import numpy as np
-from dask.sizeof import sizeof
 from scipy import sparse
 
 from spectralmirror.rows.checks import is_dask
-from spectralmirror.rows.files.arrow import check_columns, common_dtype
+from spectralmirror.rows.extras import needs_extra
 from spectralmirror.rows.grouped import Rowset
 from spectralmirror.rows.partitioned import Encoding, Keyed, Part, Remote, Survey, keys_of
 from spectralmirror.rows.partitioned_groups import PartedRowset, in_groups
+
+with needs_extra("dask", "spectralmirror.dask"):
+    from dask.sizeof import sizeof
+
+    from spectralmirror.rows.files.arrow import check_columns, common_dtype
 
 __all__ = ["dask_rowset", "lazily"]
 

@@ -22,16 +22,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from spectralmirror.rows.files.arrow import (
-    check_columns,
-    column_values,
-    common_dtype,
-    matrix,
-    nearest,
-)
+from spectralmirror.rows.extras import needs_extra
 from spectralmirror.rows.grouped import Rowset
 from spectralmirror.rows.partitioned import Encoding, Keyed, Part, Remote, Survey, keys_of
 from spectralmirror.rows.partitioned_groups import PartedRowset, in_groups, whole_groups
+
+with needs_extra("spark", "spectralmirror.spark"):
+    from spectralmirror.rows.files.arrow import (
+        check_columns,
+        column_values,
+        common_dtype,
+        matrix,
+        nearest,
+    )
 
 __all__ = ["SparkSource", "scan"]
 
@@ -66,12 +69,8 @@ def scan(
     SparkSource
         What ``SpectralMirror().fit`` and ``LinearClassifierMixture().fit`` take.
     """
-    try:
+    with needs_extra("spark", "spectralmirror.spark"):
         import pyspark  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "spectralmirror.spark needs pyspark and pyarrow: pip install 'spectralmirror[spark]'."
-        ) from None
     return SparkSource.of(df, label, features, groups, sample_weight)
 
 

@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror import __version__
+from spectralmirror.rows.extras import needs_extra
 from spectralmirror.rows.files.atomic import written_whole
 from spectralmirror.tables.archive import OURS, ForeignError, check_archive, is_dense
 from spectralmirror.tables.model_checks import is_whole
@@ -43,7 +44,8 @@ def save(model: Any, path: str | Path) -> None:
     >>> bool((again.predict_proba(X) == mixture.predict_proba(X)).all())
     True
     """
-    import skops.io
+    with needs_extra("cli", "spectralmirror.save"):
+        import skops.io
 
     if _name(type(model)) not in OURS:
         raise TypeError(f"save stores models of spectralmirror, got {type(model).__name__}.")
@@ -88,7 +90,8 @@ def written_by(path: str | Path) -> str:
 
 
 def _content(path: str | Path) -> dict[str, Any]:
-    import skops.io
+    with needs_extra("cli", "spectralmirror.load"):
+        import skops.io
 
     path = Path(path)
     if path.is_dir():
