@@ -29,9 +29,7 @@ mirror = SpectralMirror(2, random_state=0).fit(X, y)
 assert subspace_error(truth.profiles, mirror.components_) < 0.2
 mixture = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=truth.groups)
 assert profile_error(truth.profiles, mixture.coef_) < 0.2
-again = LinearClassifierMixture(2, random_state=0).fit(
-    sparse.csr_array(X), y, groups=truth.groups
-)
+again = LinearClassifierMixture(2, random_state=0).fit(sparse.csr_array(X), y, groups=truth.groups)
 assert np.allclose(again.coef_, mixture.coef_, rtol=1e-3)
 assert "weight" in mixture.summary()
 assert SpectralMirror(2, method="paper", random_state=0).fit(X, y).transform(X).shape == (4_000, 2)
@@ -66,6 +64,5 @@ command = subprocess.run(
 assert command.returncode == 1, command
 assert not command.stdout
 assert command.stderr == (
-    "The command line needs typer, which is not installed: "
-    "pip install 'spectralmirror[cli]'.\n"
+    "The command line needs typer, which is not installed: pip install 'spectralmirror[cli]'.\n"
 ), command.stderr
