@@ -14,7 +14,7 @@ from spectralmirror.rows.files.atomic import written_whole
 from spectralmirror.tables.archive import OURS, ForeignError, check_archive, is_dense
 from spectralmirror.tables.model_checks import is_whole
 
-__all__ = ["load", "save", "written_by"]
+__all__ = ["load", "load_with_version", "save", "written_by"]
 
 #: Raised when files of this version cannot be read by earlier ones.
 FORMAT = 1
@@ -82,6 +82,12 @@ def load(path: str | Path) -> Any:
         The model, which predicts what it predicted before, to the last bit.
     """
     return _content(path)["model"]
+
+
+def load_with_version(path: str | Path) -> tuple[Any, str]:
+    """Load a model as :func:`load` does; return it, and the version that wrote it."""
+    content = _content(path)
+    return content["model"], str(content["written_by"])
 
 
 def written_by(path: str | Path) -> str:
