@@ -14,7 +14,7 @@ import typer
 from benchmarks.faults import _spill_full, changing, disk_full, small_disk
 from benchmarks.interruptions import COMMANDS
 
-from spectralmirror.cli.console import told
+from spectralmirror.cli.console import one_sentence_errors
 
 #: An import that never ends, once it has told that it is under way.
 LOADING = """
@@ -92,7 +92,7 @@ def interrupted_import():
 
 
 def test_an_interruption_that_an_import_turns_into_something_else(capsys):
-    with pytest.raises(typer.Exit) as ended, told():
+    with pytest.raises(typer.Exit) as ended, one_sentence_errors():
         interrupted_import()
     assert ended.value.exit_code == 1
     assert capsys.readouterr().err == "Interrupted. Nothing was written.\n"

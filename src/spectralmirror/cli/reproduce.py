@@ -26,7 +26,7 @@ Name = StrEnum(
 )
 #: Without a terminal for the bar, a line is printed every so many seconds.
 SECONDS_BETWEEN_LINES = 60.0
-KEPT = "Finished work is kept."
+KEPT = "What is finished is kept."
 
 
 def reproduce(
@@ -75,7 +75,7 @@ def reproduce(
             for name in chosen:
                 _reproduce(name, output, "quick" if quick else "full", jobs, quiet)
     except KeyboardInterrupt:
-        fail(f"Interrupted. The same command continues from there. {KEPT}", code=1)
+        fail(f"Interrupted. The same command goes on from there. {KEPT}", code=1)
     except (BrokenExecutor, MemoryError) as problem:
         what = type(problem).__name__
         fail(f"A process was killed, or memory ran out ({what}): try --jobs 1. {KEPT}", code=1)
