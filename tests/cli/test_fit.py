@@ -23,12 +23,14 @@ def test_fit_is_the_fit_of_the_encoded_columns(people, fitted):
     assert model.mixture.feature_names_in_.tolist() == model.recipe.names
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "arrow", "folder", "glob", "many"])
+@pytest.mark.parametrize(
+    "kind", ["csv", "tsv", "csv.gz", "parquet", "arrow", "folder", "glob", "many"]
+)
 def test_all_kinds_of_files_give_the_same_model(people, fitted, tmp_path, kind):
     frame = people[0]
     source = [tmp_path / f"data.{kind}"]
-    if kind == "csv":
-        frame.write_csv(source[0])
+    if kind in ("csv", "tsv"):
+        frame.write_csv(source[0], separator="\t" if kind == "tsv" else ",")
     elif kind == "csv.gz":
         source[0].write_bytes(gzip.compress(frame.write_csv().encode()))
     elif kind == "parquet":
