@@ -26,6 +26,7 @@ lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 # Not --quiet: then warnings, such as broken links, are not counted. The notice is about MkDocs 2.
 docs: .venv/.dev
@@ -62,12 +63,15 @@ reproduce: .venv/.dev
 properties: .venv/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile wide -m hypothesis tests
 
+# First the core alone, then with everything that a user may install for the command line.
 # Warnings are errors, and the types are those that a user's own type checker sees.
 wheel: .venv/.dev
 	rm -rf output/wheel
 	$(BIN)/hatchling build -d output/wheel
 	$(PYTHON) -m venv output/wheel/venv
-	output/wheel/venv/bin/python $(INSTALL) output/wheel/*.whl 'mypy==2.4.*'
+	output/wheel/venv/bin/python $(INSTALL) output/wheel/*.whl
+	cd output/wheel && venv/bin/python -W error ../../tests/core.py
+	output/wheel/venv/bin/python $(INSTALL) "$$(echo output/wheel/*.whl)[cli]" 'mypy==2.4.*'
 	cd output/wheel && venv/bin/mypy --strict ../../tests/user.py
 	cd output/wheel && venv/bin/python -W error ../../tests/user.py
 	cd output/wheel && venv/bin/python -W error -m spectralmirror demo --output demo --quiet
@@ -92,13 +96,13 @@ clean:
 
 .venv/.demo: .venv/.python pyproject.toml
 	@echo "Installing spectralmirror into .venv"
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[cli]'
 	@touch $@
 
 output/oldest/.installed: pyproject.toml tools/oldest.py
 	@echo "Installing the oldest dependencies into output/oldest"
 	@$(PYTHON) -m venv --clear output/oldest/venv
-	@$(PYTHON) tools/oldest.py dask > output/oldest/requirements.txt
+	@$(PYTHON) tools/oldest.py cli dask > output/oldest/requirements.txt
 	@output/oldest/venv/bin/python $(INSTALL) --requirement output/oldest/requirements.txt \
 	  hatchling hypothesis 'pandas<3' pytest pytest-xdist statsmodels
 	@output/oldest/venv/bin/python $(INSTALL) --no-deps --editable .

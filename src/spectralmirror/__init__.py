@@ -3,36 +3,23 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from spectralmirror.mixture import LinearClassifierMixture, MixtureWarning
-    from spectralmirror.rows.files.scan import scan
-    from spectralmirror.subspace import (
-        FeatureMoments,
-        PrincipalHessianDirections,
-        SpectralMirror,
-        WeakSignalWarning,
-    )
-    from spectralmirror.tables.pairs import pairwise_differences
-    from spectralmirror.tables.storage import load, save
+if TYPE_CHECKING:  # for type checkers and editors; a test compares it with the table below
+    from spectralmirror.mixture import LinearClassifierMixture as LinearClassifierMixture
+    from spectralmirror.mixture import MixtureWarning as MixtureWarning
+    from spectralmirror.rows.files.scan import scan as scan
+    from spectralmirror.subspace import FeatureMoments as FeatureMoments
+    from spectralmirror.subspace import PrincipalHessianDirections as PrincipalHessianDirections
+    from spectralmirror.subspace import SpectralMirror as SpectralMirror
+    from spectralmirror.subspace import WeakSignalWarning as WeakSignalWarning
+    from spectralmirror.tables.pairs import pairwise_differences as pairwise_differences
+    from spectralmirror.tables.storage import load as load
+    from spectralmirror.tables.storage import save as save
 
 __version__ = "0.1.0.dev0"
 
-__all__ = [
-    "FeatureMoments",
-    "LinearClassifierMixture",
-    "MixtureWarning",
-    "PrincipalHessianDirections",
-    "SpectralMirror",
-    "WeakSignalWarning",
-    "__version__",
-    "load",
-    "pairwise_differences",
-    "save",
-    "scan",
-]
-
-#: Where each name lives. It is imported when it is used: the command line answers at once.
-_HOMES = {
+#: The module of each public name. It is imported when the name is first used: the command line
+#: starts at once, and the core needs no extra.
+_MODULE_OF = {
     "FeatureMoments": "subspace",
     "LinearClassifierMixture": "mixture",
     "MixtureWarning": "mixture",
@@ -44,20 +31,29 @@ _HOMES = {
     "save": "tables.storage",
     "scan": "rows.files.scan",
 }
+#: The extra of those whose module cannot be imported without one.
+_EXTRA_OF = {"scan": "files"}
+_SUBMODULES = {
+    *("baselines", "dask", "datasets", "metrics", "plotting", "report", "responses", "spark"),
+}
 
-
-_MODULES = {"baselines", "dask", "datasets", "metrics", "plotting", "report", "responses", "spark"}
+__all__ = ["__version__", *_MODULE_OF]
 
 
 def __getattr__(name: str) -> Any:
     """Import what is used."""
-    if name in _MODULES:
+    if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    module = f"{__name__}.{_MODULE_OF[name]}"
+    if name in _EXTRA_OF:
+        from spectralmirror.rows.extras import import_function
+
+        return import_function(module, name, _EXTRA_OF[name])
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:
     """List what can be used."""
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted({*globals(), *__all__, *_SUBMODULES})

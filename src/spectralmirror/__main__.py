@@ -5,27 +5,32 @@ import signal
 import sys
 from typing import Any
 
+from spectralmirror.rows.extras import needs_extra
+
 STOPS = signal.SIGINT, signal.SIGTERM
 
 
 def main() -> None:
     """Run the command line; interrupted while it is loaded, it ends with a sentence."""
     for number in STOPS:
-        signal.signal(number, _end)
-    from spectralmirror.cli import main as run
-
+        signal.signal(number, _interrupted)
+    try:
+        with needs_extra("cli", "The command line"):
+            from spectralmirror.cli import main as run
+    except ImportError as error:
+        sys.exit(str(error))
     try:
         run()
     except KeyboardInterrupt:  # before or after the work of a command
-        _end()
+        _interrupted()
     finally:
-        for number in STOPS:  # all is done and said, and Python only has to end
+        for number in STOPS:  # everything is done and printed, and Python only has to end
             signal.signal(number, signal.SIG_IGN)
         exec("")  # else Python may end as if nobody had caught an interruption inside another exec
 
 
-def _end(*_: Any) -> None:
-    """End at once: exceptions that are raised inside an import may be swallowed there."""
+def _interrupted(*_: Any) -> None:
+    """End at once: an exception raised inside an import may be swallowed there."""
     sys.stderr.write("Interrupted.\n")
     sys.stderr.flush()
     os._exit(1)

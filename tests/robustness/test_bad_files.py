@@ -53,6 +53,13 @@ FILES = [
     ("twice.csv", text(CSV.replace("a,b", "a,a", 1)), "two columns named 'a'", "two columns named"),
     ("words.csv", text(CSV + "tall,2,yes,3\n"), "'a' (numbers, but also 'tall')", "holds string"),
     ("comma.csv", text(CSV.replace(",", ";").replace(".", ",")), "a decimal comma", "holds string"),
+    (
+        "late.csv",
+        text(CSV + CSV.partition("\n")[2] * 500 + "many,2,yes,3\n"),
+        "column 'a': ",
+        "column 'a'",
+    ),
+    ("mark.csv", text(CSV + "?,2,yes,3\n"), "'a' (numbers, but also '?')", "holds string"),
     ("gap.csv", text(CSV + ",2,yes,3\n"), "Values are missing in some of 201 rows: 'a' 1", "'a' 1"),
     ("huge.csv", text(CSV + "1e999,2,yes,3\n"), "Values are infinite", "'a' of huge.csv holds inf"),
     ("more.csv", text(CSV + "1,2,maybe,3\n"), "has 3 different values", "holds 'maybe'"),
@@ -87,6 +94,7 @@ FILES = [
         "The group 'g' is missing in all",
         "'g' 200",
     ),
+    ("some.parquet", table(g=pl.col("g").replace(7, None)), "'g' 4. Leave these rows out", "'g' 4"),
     ("number.parquet", table(y=pl.col("a")), "Label 'y' is continuous", "Label 'y' holds -"),
     ("same.parquet", table(y=pl.lit(True)), "only one class, True", "Label 'y' holds True"),
     ("dates.parquet", table(d=pl.date(2020, 1, 1)), "'d' (dates or times)", None),
@@ -95,6 +103,13 @@ FILES = [
     ("lists.parquet", table(d=pl.concat_list("a", "b")), "'d' (large_list", None),
     ("structs.parquet", table(d=pl.struct("a", "b")), "'d' (struct", None),
     ("texts.parquet", table(d=pl.col("a").cast(pl.String)), "'d' (such as", None),
+    (
+        "words.parquet",
+        table(d=pl.format("word {}", pl.int_range(N))),
+        "'d' (such as 'word 0')",
+        None,
+    ),
+    ("blanks.parquet", table(d=pl.lit("")), "are missing in some of 200 rows: 'd' 200", None),
     (
         "label_list.parquet",
         table(y=pl.concat_list("a", "b")),
@@ -108,6 +123,12 @@ FILES = [
         "is a folder without a fi",
     ),
     ("kinds", folder(p=FRAME, q=FRAME.with_columns(b=pl.lit("x"))), "must agree", "must agree"),
+    (
+        "group_list.parquet",
+        table(g=pl.concat_list("a", "b")),
+        "a label or group is one",
+        "a label or group is",
+    ),
     (
         "less",
         folder(p=FRAME, q=FRAME.drop("b")),
@@ -130,13 +151,13 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
 
 
-def assert_told(sentence, *arguments):
+def assert_one_sentence(sentence, *arguments):
     before = sorted(Path().rglob("*"))
     done = run(*arguments)
-    said = " ".join(done.output.split())
-    assert (done.exit_code, sentence in said) == (2, True), f"{done.exit_code}: {said}"
-    assert "Traceback" not in said
-    assert "fault of spectralmirror" not in said
+    printed = " ".join(done.output.split())
+    assert (done.exit_code, sentence in printed) == (2, True), f"{done.exit_code}: {printed}"
+    assert "Traceback" not in printed
+    assert "bug in spectralmirror" not in printed
     assert sorted(Path().rglob("*")) == before  # nothing was written, not even half
 
 
@@ -144,18 +165,22 @@ def assert_told(sentence, *arguments):
 def test_bad_files(model, tmp_path, monkeypatch, name, write, of_fit, of_others):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / name)
-    assert_told(of_fit, "fit", name, "--label", "y", "--group", "g", "-k", "1", "-o", "m.skops")
+    assert_one_sentence(
+        of_fit, "fit", name, "--label", "y", "--group", "g", "-k", "1", "-o", "m.skops"
+    )
     if of_others is None:
         assert run("predict", model, name, "-o", "p.csv").exit_code == 0
         return
-    assert_told(of_others, "cluster", model, name, "-o", "c.csv", "--by-group")
-    assert_told(of_others, "report", model, name, "-o", "r.html")
+    assert_one_sentence(of_others, "cluster", model, name, "-o", "c.csv", "--by-group")
+    assert_one_sentence(of_others, "report", model, name, "-o", "r.html")
 
 
 @pytest.mark.parametrize("name", ["words.csv", "gap.csv", "empty.parquet", "rows.parquet", "less"])
 def test_predictions_of_bad_files(model, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    write, sentence = next((write, told) for known, write, _, told in FILES if known == name)
+    write, sentence = next(
+        (write, of_others) for known, write, _, of_others in FILES if known == name
+    )
     write(tmp_path / name)
-    assert_told(sentence, "predict", model, name, "-o", "p.parquet")
-    assert_told(sentence, "predict", model, name, "-o", "p.parquet", "--json")
+    assert_one_sentence(sentence, "predict", model, name, "-o", "p.parquet")
+    assert_one_sentence(sentence, "predict", model, name, "-o", "p.parquet", "--json")

@@ -15,7 +15,7 @@ from benchmarks.changing_files import changing
 from benchmarks.full_disks import disk_full, small_disk, spill_full
 from benchmarks.interruptions import COMMANDS
 
-from spectralmirror.cli.console import told
+from spectralmirror.cli.console import one_sentence_errors
 
 #: An import that says that it has begun, and never ends.
 LOADING = """
@@ -93,7 +93,7 @@ def interrupted_import():
 
 
 def test_an_interruption_that_an_import_turns_into_something_else(capsys):
-    with pytest.raises(typer.Exit) as ended, told():
+    with pytest.raises(typer.Exit) as ended, one_sentence_errors():
         interrupted_import()
     assert ended.value.exit_code == 1
     assert capsys.readouterr().err == "Interrupted. Nothing was written.\n"

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import inspect as python
 import os
 import sys
 from collections.abc import Callable
+from inspect import getdoc
 from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
 
 from spectralmirror import __version__
-from spectralmirror.cli.console import console
-from spectralmirror.cli.demo_simulate import demo, simulate
+from spectralmirror.cli.cluster import cluster
+from spectralmirror.cli.console import say
+from spectralmirror.cli.demo import demo
 from spectralmirror.cli.fit import fit
-from spectralmirror.cli.inspect_report import inspect, report
-from spectralmirror.cli.predict_cluster import cluster, predict
+from spectralmirror.cli.inspect import inspect
+from spectralmirror.cli.predict import predict
+from spectralmirror.cli.report import report
 from spectralmirror.cli.reproduce import reproduce
+from spectralmirror.cli.simulate import simulate
 
 __all__ = ["app", "main"]
 
@@ -29,30 +32,30 @@ app = typer.Typer(
 )
 
 
-def told_by(command: Callable[..., Any]) -> str:
-    """Return the help of a command: its docstring, for terminals of 80 columns.
+def help_text(command: Callable[..., Any]) -> str:
+    """Return the docstring of a command as help for a terminal of 80 columns.
 
-    Lines of text do not end where those of the code do, and examples are indented less.
+    Each paragraph becomes one line, which the terminal wraps, and examples lose two spaces.
     """
-    paragraphs = (python.getdoc(command) or "").split("\n\n")
+    paragraphs = (getdoc(command) or "").split("\n\n")
     return "\n\n".join(p[2:] if p[0] == " " else p.replace("\n", " ") for p in paragraphs)
 
 
 for command in (demo, fit, inspect, report, predict, cluster, simulate, reproduce):
-    app.command(help=told_by(command))(command)
+    app.command(help=help_text(command))(command)
 
 
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a terminal that lacks a letter gets another one
+        if isinstance(stream, TextIOWrapper):  # a character that the terminal lacks becomes "?"
             stream.reconfigure(errors="replace")
     try:
         try:
             app()
         finally:
             sys.stdout.flush()
-    except OSError as problem:  # nobody reads what is printed, or there is no room for it
+    except OSError as problem:  # nobody reads the output, or the disk is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(problem, BrokenPipeError):
             sys.stderr.write(f"{problem.strerror}, where this is printed.\n")
@@ -65,19 +68,19 @@ def version(
     """Find the hidden linear classifiers behind binary labels.
 
     A file of rows and yes/no labels goes in; out come the classifiers that made the labels, how
-    often each was at work, and which one made a label. Try it on data that it makes itself:
+    often each was at work, and which one made each label. Try it on simulated data:
 
         spectralmirror demo
 
-    And on a file of yours:
+    And on your own file:
 
         spectralmirror fit ratings.csv --label liked --group session -o model.skops
 
         spectralmirror report model.skops ratings.csv -o report.html
     """
     if show:
-        console.print(f"spectralmirror {__version__}")
+        say(f"spectralmirror {__version__}")
         raise typer.Exit()
 
 
-app.callback(invoke_without_command=True, help=told_by(version))(version)
+app.callback(invoke_without_command=True, help=help_text(version))(version)

@@ -1,4 +1,4 @@
-"""What all commands share: how they speak, fail, and show that they are at work."""
+"""What all commands share: how they print, fail, and show progress."""
 
 from __future__ import annotations
 
@@ -12,128 +12,116 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Timer
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from spectralmirror.rows.extras import needs_extra
+
 __all__ = [
-    "AsJson",
     "Listen",
-    "Missing",
-    "Quiet",
-    "Seed",
     "check_output",
     "console",
-    "end",
     "errors",
     "fail",
     "interruptible",
+    "one_sentence_errors",
     "print_json",
+    "progress_bar",
     "say",
-    "told",
     "warn",
-    "watching",
 ]
 
 console = Console(highlight=False, soft_wrap=True, emoji=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
-#: A bar is shown for work that takes longer than this many seconds.
+#: The progress bar appears after this many seconds.
 SHOW_AFTER = 1.0
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Seed = Annotated[int, typer.Option(help="Seed of random numbers.", min=0, max=2**31 - 1)]
-Missing = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WHAT",
-        help="Missing values: error, impute (mean or most frequent level) or drop (the row).",
-        autocompletion=lambda: ["error", "impute", "drop"],
-        show_default=False,
-    ),
-]
 
-
-def fail(sentence: str) -> NoReturn:
-    """Say what is wrong with what the user gave, and end with exit code 2."""
+def fail(sentence: str, code: int = 2) -> NoReturn:
+    """Print why the command ends, and end it: code 2 for bad input, 1 for anything else."""
     errors.print(sentence, markup=False)
-    raise typer.Exit(2)
+    raise typer.Exit(code)
 
 
-def end(sentence: str) -> NoReturn:
-    """Say why the work ended early, and end with exit code 1."""
-    errors.print(sentence, markup=False)
-    raise typer.Exit(1)
-
-
-def say(quiet: bool, text: str = "") -> None:
-    """Print a line, unless nothing shall be printed."""
+def say(text: str, quiet: bool = False) -> None:
+    """Print a line, unless `quiet`."""
     if not quiet:
         console.print(text, markup=False)
 
 
 def warn(text: str, quiet: bool) -> None:
-    """Print a warning on standard error, unless nothing shall be printed."""
+    """Print a warning on standard error, unless `quiet`."""
     if not quiet:
         errors.print(f"Warning: {text}", markup=False)
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON, for programs: in plain ASCII, which every terminal can print."""
+    """Print data as JSON, in ASCII, which every terminal can show."""
     typer.echo(json.dumps(data, indent=2, allow_nan=False, default=str))
 
 
 @contextmanager
-def told(quiet: bool = False, kept: str = "Nothing was written.") -> Iterator[None]:
-    """Turn what goes wrong into one sentence and an exit code: 2 for bad input, else 1."""
+def one_sentence_errors(quiet: bool = False, kept: str = "Nothing was written.") -> Iterator[None]:
+    """Turn exceptions into one sentence and an exit code: 2 for bad input, 1 for anything else.
+
+    Parameters
+    ----------
+    quiet : bool
+        Whether to print no warnings.
+    kept : str
+        What is on disk after a failure. It ends the sentence.
+    """
     try:
-        with interruptible(), warnings.catch_warnings():
+        with interruptible(), warnings.catch_warnings(), needs_extra("cli", "This command"):
             warnings.simplefilter("always")
-            warnings.showwarning = _warner(quiet)
+            warnings.showwarning = _print_warnings_once(quiet)
             yield
     except KeyboardInterrupt:
-        end(f"Interrupted. {kept}".strip())
+        fail(f"Interrupted. {kept}".strip(), code=1)
     except (BrokenExecutor, MemoryError) as problem:
-        end(f"A process was killed, or memory ran out ({type(problem).__name__}). {kept}")
+        killed = f"A process was killed, or memory ran out ({type(problem).__name__})."
+        fail(f"{killed} {kept}", code=1)
     except BrokenPipeError:
-        os._exit(1)  # whoever read this has gone; nothing more can be said
+        os._exit(1)  # nobody reads the output any more
     except (ValueError, FileNotFoundError, IsADirectoryError, PermissionError) as problem:
         fail(_sentence(problem))
-    except OSError as problem:
-        end(f"{_sentence(problem)} {kept}".strip())
+    except (ImportError, OSError) as problem:
+        fail(f"{_sentence(problem)} {kept}".strip(), code=1)
     except (typer.Exit, typer.Abort):
         raise
     except Exception as problem:
         if os.environ.get("SPECTRALMIRROR_TRACEBACK"):
             raise
-        end(
-            f"This is a fault of spectralmirror ({type(problem).__name__}: {problem}). {kept} "
-            "Please report it, with what SPECTRALMIRROR_TRACEBACK=1 before the command shows."
+        fail(
+            f"This is a bug in spectralmirror ({type(problem).__name__}: {problem}). {kept} Please "
+            "report it, with the output of the same command after SPECTRALMIRROR_TRACEBACK=1.",
+            code=1,
         )
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt for Ctrl-C and for SIGTERM alike, so that work can be cleaned up.
+    """Raise KeyboardInterrupt on Ctrl-C and on SIGTERM, so that unfinished files are removed.
 
-    Also where it was taken for something else on its way, as extension modules do while they are
-    imported: whatever is raised after a signal is an interruption.
+    An extension module may turn it into an error of its own while it is being imported: any
+    exception after a signal counts as the interruption.
     """
     numbers = signal.SIGINT, signal.SIGTERM
-    came = []
+    received = []
 
     def stop(number: int, frame: Any) -> None:
-        came.append(number)
+        received.append(number)
         raise KeyboardInterrupt
 
     before = [signal.signal(number, stop) for number in numbers]
     try:
         yield
     except Exception:
-        if came:
+        if received:
             raise KeyboardInterrupt from None
         raise
     finally:
@@ -148,32 +136,32 @@ def _sentence(problem: Exception) -> str:
     return " ".join(str(problem).split()) or type(problem).__name__
 
 
-def _warner(quiet: bool) -> Callable[..., None]:
-    """Return what prints warnings of ours, each once, as a line without place.
+def _print_warnings_once(quiet: bool) -> Callable[..., None]:
+    """Return a ``warnings.showwarning`` that prints each of our warnings once, without its place.
 
-    Those of mixtures are part of their status, which is printed with what was found.
+    The warnings of mixtures are left out: they are in the status, which is printed with the model.
     """
-    said: set[str] = set()
+    printed: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
         ours = category.__module__.startswith("spectralmirror")
         ours = ours and category.__name__ != "MixtureWarning"
-        if ours and str(message) not in said:
-            said.add(str(message))
+        if ours and str(message) not in printed:
+            printed.add(str(message))
             warn(str(message), quiet)
 
     return show
 
 
+#: Called with the stage of the work, the rows just read, and the rows of one pass if known.
 Listen = Callable[[str, int, int | None], None]
 
 
 @contextmanager
-def watching(quiet: bool) -> Iterator[Listen]:
-    """Show a bar on terminals once the work takes longer than a second.
+def progress_bar(quiet: bool) -> Iterator[Listen]:
+    """Show a progress bar on terminals if the work takes longer than a second.
 
-    Yields a function that is told the stage of the work, how many rows were read, and how many
-    there are, where that is known; rows beyond these begin another pass.
+    Yields the function that advances the bar. Rows beyond those of one pass begin the next one.
     """
     progress = Progress(
         SpinnerColumn(),
@@ -208,13 +196,13 @@ def watching(quiet: bool) -> Iterator[Listen]:
 
 
 def check_output(output: Path, *inputs: str | Path) -> None:
-    """Raise where a file cannot be written, before any work is done."""
+    """Fail before any work is done if a file cannot be written, or is one of the inputs."""
     if output.is_dir():
         fail(f"--output {output} is a folder: name a file.")
     if output.exists() and not output.is_file():
         fail(f"--output {output} is a device or a pipe: name a file.")
     if output.exists() and any(output.samefile(path) for path in _files(inputs)):
-        fail(f"--output {output} is a file that is read: name another one.")
+        fail(f"--output {output} is an input file, too: name another one.")
     try:
         folder = next(parent for parent in output.absolute().parents if parent.exists())
         with TemporaryFile(dir=folder):
@@ -224,9 +212,9 @@ def check_output(output: Path, *inputs: str | Path) -> None:
 
 
 def _files(inputs: Sequence[str | Path]) -> Iterator[Path]:
-    """Yield the files that are read, those of folders and globs too."""
+    """Yield the input files, including those of folders and globs."""
     from spectralmirror.rows.files.readers import paths_of
 
     for one in inputs:
-        with suppress(OSError, ValueError):  # what is not there is told where it is read
+        with suppress(OSError, ValueError):  # reported when it is read
             yield from paths_of(one)

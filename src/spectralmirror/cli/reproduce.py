@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import BrokenExecutor
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any
@@ -11,32 +12,29 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from spectralmirror.cli.console import Quiet, console, end, errors, fail, interruptible
+from spectralmirror.cli.console import console, errors, fail, interruptible
+from spectralmirror.cli.options import Quiet
 from spectralmirror.rows.files.atomic import sweep
 
-__all__ = ["NAMES", "reproduce"]
+__all__ = ["Name", "reproduce"]
 
-#: The names of the experiments (a test holds them to those that exist: to import these takes long).
-NAMES = [
-    *("figure1", "figure2", "figure3", "figure4", "span", "hessian", "experts", "cost", "median"),
-    *("blindspot", "all"),
-]
-#: Where there is no terminal for a bar, a line is printed every so many seconds.
-TELL_AFTER = 60.0
+#: The experiments, and all of them. A test compares it with those that exist, which take too long
+#: to import for --help.
+Name = StrEnum(
+    "Name",
+    "figure1 figure2 figure3 figure4 span hessian experts cost median blindspot all",
+)
+#: Without a terminal for the bar, a line is printed every so many seconds.
+SECONDS_BETWEEN_LINES = 60.0
 KEPT = "What is finished is kept."
-
-
-def _complete(incomplete: str) -> list[str]:
-    return [name for name in NAMES if name.startswith(incomplete)]
 
 
 def reproduce(
     names: Annotated[
-        list[str],
+        list[Name],
         typer.Argument(
             metavar="NAME",
-            help=f"What to reproduce: {', '.join(NAMES[:-1])}, or all.",
-            autocompletion=_complete,
+            help=f"What to reproduce: {', '.join(list(Name)[:-1])}, or all.",
             show_default=False,
         ),
     ],
@@ -47,15 +45,15 @@ def reproduce(
         bool, typer.Option("--quick", help="Fewer sizes and repetitions: a few minutes.")
     ] = False,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Processes.", show_default="one a core")
+        int, typer.Option("--jobs", "-j", help="Number of processes.", show_default="one per core")
     ] = -1,
     quiet: Quiet = False,
 ) -> None:
     """Reproduce the paper's figures and claims.
 
     Writes NAME.parquet, NAME.csv, NAME.svg, NAME.png and NAME.txt (what was found, in words) for
-    every NAME. Finished work is kept as it ends: after an interruption the same command goes on
-    where it stopped.
+    every NAME. Finished work is kept: after an interruption the same command continues where it
+    stopped.
 
     For example:
 
@@ -63,11 +61,11 @@ def reproduce(
 
         spectralmirror reproduce all --output reproduction
     """
+    chosen = list(dict.fromkeys(list(Name)[:-1] if Name.all in names else names))
+    if jobs == 0 or jobs < -1:
+        fail(f"--jobs must be at least 1, or -1 for one per core, got {jobs}.")
     from spectralmirror.experiments.reproduce import scale_of
 
-    chosen, scale = _chosen(names), "quick" if quick else "full"
-    if jobs == 0 or jobs < -1:
-        fail(f"--jobs must be at least 1, or -1 for one a core, got {jobs}.")
     _make_folder(output)
     full = [name for name in chosen if quick and scale_of(name, output) == "full"]
     if full:
@@ -75,42 +73,44 @@ def reproduce(
     try:
         with interruptible():
             for name in chosen:
-                _reproduce(name, output, scale, jobs, quiet)
+                _reproduce(name, output, "quick" if quick else "full", jobs, quiet)
     except KeyboardInterrupt:
-        end(f"Interrupted. The same command goes on from there. {KEPT}")
+        fail(f"Interrupted. The same command goes on from there. {KEPT}", code=1)
     except (BrokenExecutor, MemoryError) as problem:
         what = type(problem).__name__
-        end(f"A process was killed, or memory ran out ({what}): try --jobs 1. {KEPT}")
+        fail(f"A process was killed, or memory ran out ({what}): try --jobs 1. {KEPT}", code=1)
     except OSError as problem:
-        end(f"{problem.strerror or problem}, in {output} or where this is printed. {KEPT}")
+        where = f"in {output} or where this is printed"
+        fail(f"{problem.strerror or problem}, {where}. {KEPT}", code=1)
     except RuntimeError as problem:
-        end(f"{problem} {KEPT}")
+        fail(f"{problem} {KEPT}", code=1)
 
 
 def _reproduce(name: str, output: Path, scale: str, jobs: int, quiet: bool) -> None:
-    """Run one experiment behind a progress bar, and say where it is."""
+    """Run one experiment behind a progress bar, and print where its results are."""
     from spectralmirror.experiments import EXPERIMENTS
-    from spectralmirror.experiments.reproduce import reproduce as one
+    from spectralmirror.experiments.reproduce import reproduce as run
 
-    start, already = time.monotonic(), []
+    start = printed = time.monotonic()
+    counts: list[int] = []  # of finished cells: the first one is of earlier runs
     with _progress(quiet) as progress:
         task = progress.add_task(name, total=None)
-        told = start
 
         def listen(done: int, total: int) -> None:
-            nonlocal told
-            already.append(done)
+            nonlocal printed
+            counts.append(done)
             progress.update(task, completed=done, total=total)
-            if not (quiet or errors.is_terminal) and time.monotonic() - told > TELL_AFTER:
-                told = time.monotonic()
+            waited = time.monotonic() - printed > SECONDS_BETWEEN_LINES
+            if waited and not (quiet or errors.is_terminal):
+                printed = time.monotonic()
                 errors.print(f"{name}: {done} of {total} cells")
 
-        one(name, output, scale=scale, n_jobs=jobs, listen=listen)
+        run(name, output, scale=scale, n_jobs=jobs, listen=listen)
     if quiet:
         return
-    kept = f", {already[0]} from an earlier run" if already[0] else ""
+    kept = f", {counts[0]} from an earlier run" if counts[0] else ""
     seconds = time.monotonic() - start
-    cells = "1 cell" if already[-1] == 1 else f"{already[-1]} cells"
+    cells = "1 cell" if counts[-1] == 1 else f"{counts[-1]} cells"
     console.print(
         f"{name}: {EXPERIMENTS[name].title}. {cells}{kept}, {seconds:.0f} s. "
         f"{output / name}.{{parquet,csv,svg,png,txt}}",
@@ -130,15 +130,8 @@ def _progress(quiet: bool) -> Any:
     )
 
 
-def _chosen(names: list[str]) -> list[str]:
-    for name in names:
-        if name not in NAMES:
-            fail(f"There is no experiment {name!r}: choose from {', '.join(NAMES)}.")
-    return NAMES[:-1] if "all" in names else list(dict.fromkeys(names))
-
-
 def _make_folder(output: Path) -> None:
-    """Make the folder, see that it can be written to, and sweep it."""
+    """Create the folder, check that it can be written to, and remove unfinished files."""
     try:
         output.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=output):

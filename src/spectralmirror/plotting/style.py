@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from spectralmirror.rows.extras import needs_extra
+
 __all__ = [
     "BULK",
     "COLOURS",
@@ -60,7 +62,8 @@ def legend_below(ax: Any, ncols: int = 3, below: float = 0.14, markerscale: floa
 def axes_of(axes: Any, n: int, size: tuple[float, float] = (5, 4.5)) -> list[Any]:
     """Return n axes to draw on, new ones if none are given."""
     if axes is None:
-        import matplotlib.pyplot as plt
+        with needs_extra("plot", "spectralmirror.plotting"):
+            import matplotlib.pyplot as plt
 
         _, axes = plt.subplots(
             1, n, figsize=(size[0] * n, size[1]), sharey=True, layout="constrained"

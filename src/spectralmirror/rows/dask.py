@@ -15,17 +15,20 @@ from operator import getitem
 from typing import Any, TypeVar
 
 import numpy as np
-from dask.sizeof import sizeof
 from scipy import sparse
 
 from spectralmirror.rows.checks import is_dask
 from spectralmirror.rows.column_types import check_columns, common_dtype
+from spectralmirror.rows.extras import needs_extra
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import RemoteRows
 from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows
 from spectralmirror.rows.survey import Encoding, Survey
+
+with needs_extra("dask", "spectralmirror.dask"):
+    from dask.sizeof import sizeof
 
 __all__ = ["dask_rows", "lazily"]
 

@@ -23,13 +23,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from spectralmirror.rows.column_types import check_columns, common_dtype
-from spectralmirror.rows.files.arrow import column_values, matrix
+from spectralmirror.rows.extras import needs_extra
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.messages import did_you_mean
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import RemoteRows
 from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows, joined_groups
 from spectralmirror.rows.survey import Encoding, Survey
+
+with needs_extra("spark", "spectralmirror.spark"):
+    from spectralmirror.rows.files.arrow import column_values, matrix
 
 __all__ = ["SparkSource", "scan"]
 
@@ -64,12 +67,8 @@ def scan(
     SparkSource
         What ``SpectralMirror().fit`` and ``LinearClassifierMixture().fit`` take.
     """
-    try:
+    with needs_extra("spark", "spectralmirror.spark"):
         import pyspark  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "spectralmirror.spark needs pyspark and pyarrow: pip install 'spectralmirror[spark]'."
-        ) from None
     return SparkSource.of(df, label, features, groups, sample_weight)
 
 

@@ -14,6 +14,7 @@ from zipfile import ZIP_STORED
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror import __version__
+from spectralmirror.rows.extras import needs_extra
 from spectralmirror.rows.files.atomic import written_whole
 from spectralmirror.tables.archive import Archive, ForeignError
 from spectralmirror.tables.model_checks import is_whole
@@ -48,6 +49,8 @@ def save(model: Any, path: str | Path) -> None:
     >>> bool((again.predict_proba(X) == mixture.predict_proba(X)).all())
     True
     """
+    with needs_extra("cli", "spectralmirror.save"):
+        import skops.io  # noqa: F401
     if not _is_ours(model):
         raise TypeError(f"save stores models of spectralmirror, got {type(model).__name__}.")
     check_is_fitted(getattr(model, "mixture", model))
@@ -99,7 +102,8 @@ def load(path: str | Path) -> Any:
 
 def load_with_version(path: str | Path) -> tuple[Any, str]:
     """Load a model as :func:`load` does; return it, and the version that wrote it."""
-    import skops.io
+    with needs_extra("cli", "spectralmirror.load"):
+        import skops.io
 
     path = Path(path)
     if path.is_dir():

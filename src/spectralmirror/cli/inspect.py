@@ -1,0 +1,57 @@
+"""The command ``spectralmirror inspect``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from spectralmirror.cli.console import one_sentence_errors, print_json, say
+from spectralmirror.cli.options import AsJson, Model, load_table
+
+if TYPE_CHECKING:
+    from spectralmirror.tables.table_model import FittedTable
+
+__all__ = ["inspect"]
+
+
+def inspect(model: Model, as_json: AsJson = False) -> None:
+    """Show what a model holds: its classifiers, its columns, and which version wrote it.
+
+    Estimates are in the units of the features, with standard errors and 95 % intervals.
+
+    For example:
+
+        spectralmirror inspect model.skops
+
+        spectralmirror inspect model.skops --json
+    """
+    with one_sentence_errors(kept=""):
+        from spectralmirror.mixture.summary import letters, table, text
+
+        fitted, version = load_table(model)
+        if as_json:
+            print_json({"model": str(model), "written_by": version, **fitted.described()})
+            return
+        say(f"{model}, written by {version}")
+        for line in _column_lines(fitted):
+            say(line)
+        say("")
+        mixture = fitted.mixture
+        names = [f"classifier {name}" for name in letters(mixture.n_components_)]
+        say(text(mixture, table(mixture, 0.95), 0.95, names))
+
+
+def _column_lines(fitted: FittedTable) -> Iterator[str]:
+    """Yield where the rows came from, and what each column became."""
+    about, recipe = fitted.about, fitted.recipe
+    yield f"{about['n_rows']:,} rows of {about['source']}"
+    yield f"label {fitted.label!r}" + (f", group {fitted.group!r}" if fitted.group else "")
+    if recipe.pairs is not None:
+        left, right = recipe.pairs
+        yield f"comparisons: {left}x minus {right}x, for every column x below"
+    for term in recipe.terms:
+        levels = getattr(term, "levels", None)
+        what = "number" if levels is None else f"{', '.join(levels[1:])}; compared with {levels[0]}"
+        yield f"  {term.column}: {what}"
+    for note in about["notes"]:
+        yield f"Note: {note}"

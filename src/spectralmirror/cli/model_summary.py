@@ -1,0 +1,116 @@
+"""A fitted table in lines for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectralmirror.cli.console import say
+from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
+from spectralmirror.report.cautions import CLOSE, ROWS_A_PARAMETER
+from spectralmirror.responses import get_response
+
+if TYPE_CHECKING:
+    from spectralmirror.tables.table_model import FittedTable
+
+__all__ = ["print_model", "summary_lines"]
+
+#: The options of the command line for the parameters that the status of a mixture names.
+OPTIONS = {
+    "n_components='auto'": "-k auto",
+    "n_init": "--starts",
+    "max_iter": "--max-iter",
+    "l2": "--l2",
+}
+
+
+def print_model(fitted: FittedTable, quiet: bool) -> None:
+    """Print the summary of a fitted table."""
+    for line in summary_lines(fitted):
+        say(line, quiet)
+
+
+def summary_lines(fitted: FittedTable, n_features: int = 5) -> Iterator[str]:
+    """Yield the classifiers that were found, each with its strongest features."""
+    mixture = fitted.mixture
+    yield from _headline(fitted)
+    yield _with_options(mixture.status_)
+    yield from _warnings(mixture, fitted.about["n_rows"])
+    lines = table(mixture, 0.95)
+    for c, name in enumerate(letters(mixture.n_components_)):
+        yield ""
+        own = [line for line in lines if line.component == c]
+        yield from _classifier(fitted, name, own, n_features)
+
+
+def _headline(fitted: FittedTable) -> Iterator[str]:
+    """Yield what was found in which rows."""
+    mixture, about = fitted.mixture, fitted.about
+    k, winner = mixture.n_components_, fitted.recipe.winner
+    labels = " or ".join(map(str, mixture.classes_.tolist() if winner is None else winner))
+    yield (
+        f"{k} hidden classifier{'s' if k > 1 else ''} behind {fitted.label!r} ({labels}) in "
+        f"{about['n_rows']:,} rows of {about['source']}."
+    )
+    for note in about["notes"]:
+        yield f"Note: {note}"
+    if k > 1:
+        evidence = f"all labels of a {fitted.group}" if fitted.group else "one label"
+        yield (
+            f"If the model holds, {mixture.expected_accuracy_:.0%} of the rows can be assigned to "
+            f"the right classifier from {evidence}."
+        )
+
+
+def _warnings(mixture: Any, n_rows: int) -> Iterator[str]:
+    """Yield those warnings of the report that depend on the fit alone."""
+    if n_rows / mixture.n_parameters_ < ROWS_A_PARAMETER:
+        yield (
+            f"Warning: {n_rows:,} rows are few for {mixture.n_parameters_} parameters: effects "
+            "look larger and more certain than they are."
+        )
+    best = min(mixture.bic_path_.values())
+    close = {k: bic - best for k, bic in mixture.bic_path_.items() if 0 < bic - best < CLOSE}
+    if close:
+        k = min(close, key=lambda other: close[other])
+        yield f"k = {k} is almost as good (its BIC is {close[k]:.1f} higher): compare -k {k}."
+
+
+def _with_options(status: str) -> str:
+    """Replace the names of parameters by those of options."""
+    for parameter, option in OPTIONS.items():
+        status = status.replace(parameter, option)
+    return status
+
+
+def _classifier(
+    fitted: FittedTable, name: str, lines: list[Line], n_features: int
+) -> Iterator[str]:
+    """Yield the weight of a classifier, and its effects per standard deviation, largest first."""
+    mixture, recipe = fitted.mixture, fitted.recipe
+    weight = next(line.estimate for line in lines if line.term == WEIGHT)
+    unit = "rows" if fitted.group is None else "groups"
+    yield f"Classifier {name} makes the labels of {weight:.0%} of the {unit}."
+    deviation = dict(zip(recipe.names, mixture.feature_scale_, strict=True))
+    features = [line for line in lines if line.term not in (WEIGHT, INTERCEPT)]
+    features.sort(key=lambda line: -abs(line.estimate) * deviation[line.term])
+    shown = features[:n_features]
+    event = f"{fitted.label} = {mixture.classes_[1]}" if recipe.winner is None else "left wins"
+    interval = "" if np.isnan(mixture.coef_standard_error_).all() else " (95 % interval)"
+    count = f", {len(shown)} of {len(features)}" if len(shown) < len(features) else ""
+    effects = get_response(mixture.response).effect_name
+    yield (
+        f"  {effects} of {event}, per unit of a feature{interval}, strongest per "
+        f"standard deviation first{count}:"
+    )
+    width = max(len(line.term) for line in shown)
+    for line in shown:
+        yield f"    {line.term:<{width}}  {_effect(line, recipe.references.get(line.term))}"
+
+
+def _effect(line: Line, reference: str | None) -> str:
+    interval = "" if np.isnan(line.lower) else f" ({line.lower:.4g} to {line.upper:.4g})"
+    compared = "" if reference is None else f", compared with {reference}"
+    return f"{line.estimate:+.4g}{interval}{compared}"

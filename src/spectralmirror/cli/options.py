@@ -1,0 +1,126 @@
+"""Arguments and options that several commands take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from spectralmirror.tables.table_model import FittedTable
+
+__all__ = [
+    "AsJson",
+    "Files",
+    "Keep",
+    "Missing",
+    "MissingPolicy",
+    "Model",
+    "Quiet",
+    "Response",
+    "ResponseName",
+    "Seed",
+    "TableOutput",
+    "column_option",
+    "columns_option",
+    "load_table",
+    "split_names",
+]
+
+#: What to do about missing values.
+MissingPolicy = Literal["error", "impute", "drop"]
+#: The names in ``spectralmirror.responses`` (a test compares them: --help does not import it).
+ResponseName = Literal["logistic", "probit", "hard"]
+
+
+def complete_column(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the columns of the files named so far that begin with what was typed."""
+    try:
+        from spectralmirror.rows.files.readers import readers_of
+
+        files = context.params.get("files") or context.args[-1:]  # as far as they are parsed
+        names = readers_of(list(files))[0].types
+    except Exception:  # a shell that completes must not be disturbed
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def column_option(description: str) -> Any:
+    """Return an option that names a column of FILE."""
+    return typer.Option(
+        metavar="COLUMN", autocompletion=complete_column, help=description, show_default=False
+    )
+
+
+def columns_option(description: str, default: str | bool = False) -> Any:
+    """Return an option that names columns of FILE, separated by commas or given several times."""
+    return typer.Option(
+        metavar="COLUMNS", autocompletion=complete_column, help=description, show_default=default
+    )
+
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="CSV (also .gz), Parquet or Arrow: files, a folder, or a glob in quotes.",
+        show_default=False,
+    ),
+]
+Model = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="A model written by `fit`.", show_default=False),
+]
+TableOutput = Annotated[
+    Path,
+    typer.Option("--output", "-o", help="File to write: .parquet, .arrow, .csv or .csv.gz."),
+]
+Keep = Annotated[list[str] | None, columns_option("Columns of FILE to copy into the output.")]
+Missing = Annotated[
+    MissingPolicy | None,
+    typer.Option(
+        metavar="WHAT",
+        help="Missing values: error, impute (mean or most frequent level) or drop (the row).",
+        show_default=False,
+    ),
+]
+Response = Annotated[
+    ResponseName,
+    typer.Option(
+        metavar="KIND", help="How a score becomes a label's probability: logistic, probit or hard."
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers.", min=0, max=2**31 - 1)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def split_names(
+    texts: Sequence[str] | None, readers: Sequence[Any], pairs: Sequence[str] | None = None
+) -> list[str]:
+    """Return the names of columns given with commas or several times.
+
+    A text with a comma that is itself the name of a column is not split.
+    """
+    known = {name for reader in readers for name in reader.types}
+    known |= {name.removeprefix(side) for side in pairs or () for name in known}
+    names = []
+    for text in texts or ():
+        names += [text] if text in known else [name.strip() for name in text.split(",")]
+    return [name for name in names if name]
+
+
+def load_table(path: Path) -> tuple[FittedTable, str]:
+    """Load a model written by `fit`; return it, and the version that wrote it."""
+    from spectralmirror.tables.storage import load_with_version
+    from spectralmirror.tables.table_model import FittedTable
+
+    model, version = load_with_version(path)
+    if not isinstance(model, FittedTable):
+        raise ValueError(
+            f"{path} holds a {type(model).__name__}, which has no columns of files: load it in "
+            "Python with spectralmirror.load, or name a model written by `spectralmirror fit`."
+        )
+    return model, version

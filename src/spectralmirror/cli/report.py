@@ -1,0 +1,106 @@
+"""The command ``spectralmirror report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spectralmirror.cli.console import (
+    Listen,
+    check_output,
+    one_sentence_errors,
+    print_json,
+    progress_bar,
+    say,
+)
+from spectralmirror.cli.options import AsJson, Files, Missing, Model, Quiet, Seed, load_table
+
+if TYPE_CHECKING:
+    from spectralmirror.tables.table_model import FittedTable
+
+__all__ = ["report", "write_file_report"]
+
+
+def report(
+    model: Model,
+    files: Files,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
+        "report.html"
+    ),
+    missing: Missing = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a page about a model and the data in FILE: one HTML file, which needs no network.
+
+    It shows the hidden classifiers in words and pictures, compares them with a single logistic
+    regression on held-out rows, and warns of what may be wrong.
+
+    For example:
+
+        spectralmirror report model.skops ratings.csv -o report.html
+    """
+    check_output(output, *files, model)
+    with one_sentence_errors(quiet), progress_bar(quiet) as listen:
+        fitted, _ = load_table(model)
+        data = write_file_report(fitted, files, output, missing, seed, listen)
+    if as_json:
+        print_json(data)
+        return
+    say(f"Report: {output}", quiet)
+
+
+def write_file_report(
+    fitted: FittedTable,
+    files: list[str],
+    output: Path,
+    missing: str | None,
+    seed: int,
+    listen: Listen,
+) -> dict[str, Any]:
+    """Write a report on the rows of files, or on a sample of them; return its data."""
+    from spectralmirror.report import write_report
+    from spectralmirror.rows.files.readers import count_rows, readers_of
+    from spectralmirror.tables.table_sample import sample_rows
+    from spectralmirror.tables.winners import OUTCOMES
+
+    readers = readers_of(files)
+    total = count_rows(readers)
+    rows = sample_rows(fitted, readers, missing, lambda n: listen("reading", n, total))
+    listen("writing the report", 0, None)
+    pairs = fitted.recipe.pairs
+    about = {
+        "files": ", ".join(files),
+        "source": fitted.about["source"],
+        "label": fitted.label,
+        "group": fitted.group,
+        "n_rows": fitted.about["n_rows"],
+        "notes": [*fitted.about["notes"], *_notes_on_pairs(pairs)],
+        "label_names": OUTCOMES if pairs else {},
+        "references": fitted.recipe.references,
+    }
+    data: dict[str, Any] = write_report(
+        fitted.mixture,
+        fitted.named(rows.X),
+        rows.y,
+        output,
+        groups=rows.groups,
+        table=rows.table,
+        about=about,
+        random_state=seed,
+    )
+    return data
+
+
+def _notes_on_pairs(pairs: tuple[str, str] | None) -> list[str]:
+    """Explain the features of comparisons."""
+    if pairs is None:
+        return []
+    left, right = pairs
+    return [
+        f"Every row compares two things: features are those of the left ({left}...) less those of "
+        f"the right ({right}...)."
+    ]

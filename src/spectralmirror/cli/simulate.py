@@ -1,0 +1,101 @@
+"""The command ``spectralmirror simulate``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from spectralmirror.cli.console import (
+    check_output,
+    fail,
+    one_sentence_errors,
+    print_json,
+    progress_bar,
+    say,
+)
+from spectralmirror.cli.options import AsJson, Quiet, Response, Seed, TableOutput
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    output: TableOutput = Path("simulated.parquet"),
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Number of rows.")] = 10_000,
+    features: Annotated[
+        int, typer.Option("--features", "-d", min=1, help="Number of features.")
+    ] = 20,
+    components: Annotated[
+        int, typer.Option("--components", "-k", min=1, help="Number of classifiers.")
+    ] = 2,
+    group_size: Annotated[
+        int, typer.Option(min=1, help="Number of successive rows that share a classifier.")
+    ] = 1,
+    norm: Annotated[float, typer.Option(help="Length of the profiles.")] = 4.0,
+    response: Response = "logistic",
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="A JSON file for profiles and weights.", show_default=False),
+    ] = None,
+    reveal: Annotated[
+        bool, typer.Option("--reveal", help="Add a column with the classifier of each row.")
+    ] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate labels of hidden classifiers, to try things on.
+
+    Columns: x0, x1, ..., `label` (-1 or 1), and `group` if groups have more than one row.
+
+    For example:
+
+        spectralmirror simulate -o data.csv --rows 5000 -k 3 --truth truth.json
+
+        spectralmirror simulate -o sessions.parquet --group-size 20 --reveal
+    """
+    if truth is not None and truth.absolute() == output.absolute():
+        fail(f"--truth and --output cannot both be {output}.")
+    for path in filter(None, (output, truth)):
+        check_output(path)
+    with one_sentence_errors(quiet), progress_bar(quiet) as listen:
+        listen("simulating", 0, None)
+        import pyarrow as pa
+
+        from spectralmirror.datasets import make_linear_classifier_mixture
+        from spectralmirror.rows.files.atomic import written_whole
+        from spectralmirror.rows.files.writers import check_kind, writing
+
+        check_kind(output)
+        X, y, mixture = make_linear_classifier_mixture(
+            rows,
+            features,
+            components,
+            response=response,
+            profile_norm=norm,
+            group_size=group_size,
+            random_state=seed,
+        )
+        columns: dict[str, Any] = {f"x{j}": X[:, j] for j in range(features)}
+        columns["label"] = y
+        if group_size > 1:
+            columns["group"] = mixture.groups
+        if reveal:
+            columns["classifier"] = mixture.components
+        with writing(output) as append:
+            append(pa.table(columns))
+        parameters = {"weights": mixture.weights.tolist(), "profiles": mixture.profiles.tolist()}
+        if truth is not None:
+            with written_whole(truth) as unfinished:
+                unfinished.write_text(json.dumps(parameters, indent=2))
+    if as_json:
+        print_json({"output": str(output), "n_rows": rows, "columns": list(columns), **parameters})
+        return
+    shares = ", ".join(f"{p:.0%}" for p in mixture.weights)
+    what = f"{rows:,} rows of {features} features, labels of {components} classifiers ({shares})"
+    say(f"{what}: {output}", quiet)
+    group = " --group group" if group_size > 1 else ""
+    drop = " --drop classifier" if reveal else ""
+    say(f"Next: spectralmirror fit {output} --label label{group}{drop}", quiet)

@@ -1,0 +1,105 @@
+"""A table of bad command lines: one sentence each, exit code 2, and nothing is written.
+
+What is wrong inside a file is in tests/robustness/test_bad_files.py.
+"""
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from spectralmirror import SpectralMirror, save
+from spectralmirror.datasets import make_linear_classifier_mixture
+from tests.helpers.command_line import run
+
+FIT = ["fit", "ratings.csv", "--label", "liked"]
+PAIRS = ["fit", "ratings.csv", "--pairs", "a_", "b_"]
+PREDICT = ["predict", "model.skops", "ratings.csv"]
+#: Arguments, and part of the sentence.
+BAD = [
+    # options of fit
+    (["fit", "no.csv", "--label", "liked"], "There is no file 'no.csv'"),
+    (["fit", "ratings.csv"], "Which column holds the labels?"),
+    (["fit", "ratings.csv", "--label", "likd"], "has no column 'likd'; did you mean 'liked'?"),
+    ([*FIT, "--group", "persn"], "did you mean 'person'?"),
+    ([*FIT, "--group", "liked"], "cannot be both the label and the group"),
+    ([*FIT, "-k", "two"], "-k must be auto or an integer of at least 1, got 'two'"),
+    ([*FIT, "-k", "0"], "-k must be auto or an integer of at least 1, got '0'"),
+    ([*FIT, "--lable", "x"], "No such option: --lable"),
+    ([*FIT, "--missing", "zero"], "'zero' is not one of 'error', 'impute', 'drop'"),
+    ([*FIT, "--response", "linear"], "'linear' is not one of 'logistic', 'probit', 'hard'"),
+    ([*FIT, "--l2", "-1"], "--l2 must be 0 or more, got -1.0"),
+    ([*FIT, "--l2", "nan"], "--l2 must be 0 or more, got nan"),
+    ([*FIT, "--starts", "0"], "Invalid value for '--starts'"),
+    ([*FIT, "--seed", "-1"], "Invalid value for '--seed'"),
+    (FIT, "'person' (such as 'p"),
+    ([*FIT, "--features", "person"], "take what is refused out of --features"),
+    (["fit", "ratings.csv", "--label", "person", "--drop", "liked"], "has 200 different values"),
+    ([*FIT, "-o", "ratings.csv"], "is an input file, too"),
+    ([*FIT, "-o", "folder"], "is a folder: name a file"),
+    ([*FIT, "-o", "/dev/null"], "is a device or a pipe: name a file"),
+    (["fit", "ratings.csv", "--winner", "liked"], "--winner belongs to --pairs"),
+    ([*PAIRS, "--label", "liked"], "needs --winner COLUMN"),
+    ([*PAIRS, "--winner", "liked"], "No column stands twice"),
+    # models, files and columns of those that apply a model
+    (["predict", "no.skops", "ratings.csv"], "There is no file 'no.skops'"),
+    (["predict", "ratings.csv", "ratings.csv"], "is no model of spectralmirror"),
+    (["predict", "mirror.skops", "ratings.csv"], "holds a SpectralMirror, which has no columns"),
+    (["predict", "model.skops", "dates.csv"], "has no column 'taste'"),
+    (["predict", "model.skops", "mauve.csv"], "holds 'mauve', which was not there"),
+    ([*PREDICT, "-o", "p.xlsx"], "must end in .parquet"),
+    ([*PREDICT, "-o", "model.skops"], "is an input file, too"),
+    ([*PREDICT, "--keep", "id"], "has no column 'id'"),
+    ([*PREDICT, "--missing", "zero"], "'zero' is not one of 'error', 'impute', 'drop'"),
+    ([*PREDICT, "--history", "no.csv"], "There is no file 'no.csv'"),
+    (["cluster", "model.skops", "ratings.csv", "--keep", "row_classifier"], "cannot be kept"),
+    (["cluster", "model.skops", "ratings.csv", "--keep", "price", "--by-group"], "leave one out"),
+    (["cluster", "single.skops", "ratings.csv", "--by-group"], "was fitted without --group"),
+    (["cluster", "model.skops", "maybe.csv"], "holds 'maybe', but the labels that were fitted"),
+    (["inspect", "cut.skops"], "or was cut off or damaged"),
+    (["inspect", "dates.csv"], "is no model of spectralmirror"),
+    (["report", "model.skops", "no.csv"], "There is no file 'no.csv'"),
+    # simulate and reproduce
+    (["simulate", "--rows", "0"], "Invalid value for '--rows'"),
+    (["simulate", "--norm", "-1", "-o", "s.csv"], "profile_norm must be a positive number"),
+    (["simulate", "--response", "linear"], "'linear' is not one of 'logistic', 'probit', 'hard'"),
+    (["simulate", "-o", "s.txt"], "must end in .parquet"),
+    (["simulate", "-o", "s.csv", "--truth", "s.csv"], "--truth and --output cannot both be s.csv"),
+    (["reproduce"], "Missing argument 'NAME"),
+    (["reproduce", "figure9"], "'figure9' is not one of 'figure1', 'figure2'"),
+    (["reproduce", "figure1", "Figure2"], "'Figure2' is not one of"),
+    (["reproduce", "figure1", "--jobs", "0"], "--jobs must be at least 1, or -1"),
+    (["reproduce", "figure1", "--jobs", "-3"], "--jobs must be at least 1, or -1"),
+    (["reproduce", "figure1", "--jobs", "two"], "Invalid value for '--jobs' / '-j'"),
+    (["reproduce", "figure1", "--quik"], "No such option: --quik"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(people, fitted, tmp_path_factory):
+    """Files that the table names."""
+    folder, frame = tmp_path_factory.mktemp("bad"), people[0]
+    for name in ("ratings.csv", "model.skops"):
+        os.link(fitted / name, folder / name)
+    (folder / "cut.skops").write_bytes((fitted / "model.skops").read_bytes()[:-900])
+    run("fit", folder / "ratings.csv", "--label", "liked", "--drop", "person", "-k", 1,
+        "-o", folder / "single.skops")  # fmt: skip
+    X, y, _ = make_linear_classifier_mixture(500, 3, random_state=0)
+    save(SpectralMirror(1, random_state=0).fit(X, y), folder / "mirror.skops")
+    dates = pl.DataFrame({"when": ["2020-01-01", "2020-01-02"], "liked": [1, 0]})
+    dates.write_csv(folder / "dates.csv")
+    frame[:50].with_columns(colour=pl.lit("mauve")).write_csv(folder / "mauve.csv")
+    frame[:50].with_columns(liked=pl.lit("maybe")).write_csv(folder / "maybe.csv")
+    (folder / "folder").mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=lambda value: " ".join(value)[:60])
+def test_bad_input_gets_one_sentence_and_leaves_nothing(folder, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(folder)
+    before = sorted(Path().rglob("*"))
+    done = run(*arguments, code=2)
+    text = " ".join(done.output.replace("│", " ").split())
+    assert sentence in text
+    assert sorted(Path().rglob("*")) == before

@@ -1,0 +1,159 @@
+"""`spectralmirror fit`: every kind of file, comparisons, missing values, what it prints."""
+
+import gzip
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+from spectralmirror import LinearClassifierMixture, load, pairwise_differences
+from tests.helpers.command_line import encoded, run
+
+
+def test_fit_is_the_fit_of_the_encoded_columns(people, fitted):
+    model = load(fitted / "model.skops")
+    X, y, groups = encoded(people[0], model), people[0]["liked"].to_numpy(), people[0]["person"]
+    assert model.recipe.references == {
+        "colour=green": "red", "colour=blue": "red", "smoker=true": "false"
+    }  # fmt: skip
+    plain = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=groups.to_numpy())
+    np.testing.assert_allclose(model.mixture.coef_, plain.coef_, rtol=1e-8)
+    assert model.mixture.feature_names_in_.tolist() == model.recipe.names
+
+
+@pytest.mark.parametrize(
+    "kind", ["csv", "tsv", "csv.gz", "parquet", "arrow", "folder", "glob", "many"]
+)
+def test_all_kinds_of_files_give_the_same_model(people, fitted, tmp_path, kind):
+    frame = people[0]
+    source = [tmp_path / f"data.{kind}"]
+    if kind in ("csv", "tsv"):
+        frame.write_csv(source[0], separator="\t" if kind == "tsv" else ",")
+    elif kind == "csv.gz":
+        source[0].write_bytes(gzip.compress(frame.write_csv().encode()))
+    elif kind == "parquet":
+        frame.with_columns(pl.col("colour").cast(pl.Categorical)).write_parquet(source[0])
+    elif kind == "arrow":
+        frame.write_ipc(source[0])
+    else:
+        (tmp_path / "data").mkdir()
+        parts = [tmp_path / "data" / f"{i}.parquet" for i in range(3)]
+        for i, part in enumerate(parts):
+            frame[700 * i : 700 * (i + 1)].write_parquet(part)
+        source = {"folder": [tmp_path / "data"], "glob": [tmp_path / "data" / "*.parquet"],
+                  "many": parts}[kind]  # fmt: skip
+    model = tmp_path / "model.skops"
+    run("fit", *source, "--label", "liked", "--group", "person", "-k", 2, "-o", model)
+    expected, found = load(fitted / "model.skops"), load(model)
+    np.testing.assert_allclose(found.mixture.coef_, expected.mixture.coef_, rtol=1e-8)
+    assert found.recipe.names == expected.recipe.names
+    assert found.recipe.references == expected.recipe.references
+    means = [[term.mean for term in model.recipe.terms[:2]] for model in (found, expected)]
+    np.testing.assert_allclose(*means, rtol=1e-12)
+
+
+def test_rows_beyond_memory_give_the_same_model(people, fitted, tmp_path, monkeypatch):
+    monkeypatch.setattr("spectralmirror.tables.table_model.IN_MEMORY", 0)
+    run("fit", fitted / "ratings.csv", "--label", "liked", "--group", "person", "-k", 2,
+        "-o", tmp_path / "streamed.skops")  # fmt: skip
+    streamed, expected = load(tmp_path / "streamed.skops"), load(fitted / "model.skops")
+    assert streamed.mixture.n_scans_ > 3
+    np.testing.assert_allclose(streamed.mixture.coef_, expected.mixture.coef_, rtol=1e-6)
+    assert streamed.about["n_rows"] == 2_000
+
+
+def test_comparisons(tmp_path):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 1_500, 2))
+    brands = rng.choice(["x", "y"], size=(2, 1_500))
+    d = (A - B) @ [2.0, -1.0] + (brands[0] == "y") * 1.0 - (brands[1] == "y")
+    won = rng.uniform(size=1_500) < expit(d)
+    frame = pl.DataFrame(
+        {"a_price": A[:, 0], "a_time": A[:, 1], "a_brand": brands[0], "b_time": B[:, 1],
+         "b_price": B[:, 0], "b_brand": brands[1], "age": 7, "won": np.where(won, "A", "B")}
+    )  # fmt: skip
+    frame.write_csv(tmp_path / "pairs.csv")
+    done = run("fit", tmp_path / "pairs.csv", "--pairs", "a_", "b_", "--winner", "won", "-k", 1,
+               "-o", tmp_path / "m.skops")  # fmt: skip
+    assert "left out: 'age'" in done.stdout
+    model = load(tmp_path / "m.skops")
+    level = model.recipe.terms[2].levels[1]
+    sides = [np.column_stack([S, b == level]) for S, b in zip((A, B), brands, strict=True)]
+    X, y = pairwise_differences(*sides, won)
+    plain = LinearClassifierMixture(1, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(model.mixture.coef_, plain.coef_, rtol=1e-7)
+    run("predict", tmp_path / "m.skops", tmp_path / "pairs.csv", "-o", tmp_path / "p.parquet")
+    table = pl.read_parquet(tmp_path / "p.parquet")
+    np.testing.assert_allclose(table["probability_a"], plain.predict_proba(X)[:, 1], rtol=1e-6)
+
+
+def test_winners_are_judged_over_all_files(tmp_path):
+    for i, winners in enumerate(([1, 2, 1, 2], [0, 1, 0, 1])):  # 0 might be a tie
+        pl.DataFrame({"a_x": [1, 2, 3, 5], "b_x": [4, 3, 1, 1], "won": winners}).write_parquet(
+            tmp_path / f"{i}.parquet"
+        )
+    done = run("fit", tmp_path, "--pairs", "a_", "b_", "--winner", "won",
+               "-o", tmp_path / "m.skops", code=2)  # fmt: skip
+    assert "got '0', '1', '2'" in done.output
+
+
+def test_comparisons_leave_out_what_both_sides_share(tmp_path):
+    rng = np.random.default_rng(0)
+    x, age = rng.normal(size=(2, 200)), rng.integers(20, 60, size=200).astype(float)
+    sex, brand = rng.choice(["f", "m"], size=200), rng.choice(["u", "v"], size=(2, 200))
+    won = rng.uniform(size=200) < expit(2 * (x[0] - x[1]))
+    pl.DataFrame(
+        {"a_x": x[0], "b_x": x[1], "a_age": age, "b_age": age, "a_sex": sex, "b_sex": sex,
+         "a_brand": brand[0], "b_brand": brand[1], "a_code": rng.integers(1, 4, 200),
+         "b_code": rng.integers(1, 4, 200), "won": won}
+    ).write_parquet(tmp_path / "pairs.parquet")  # fmt: skip
+    arguments = ("fit", tmp_path / "pairs.parquet", "--pairs", "a_", "b_", "--winner", "won",
+                 "-k", 1, "-o", tmp_path / "m.skops")  # fmt: skip
+    told = run(*arguments, "--categorical", "a_code,b_code").stdout
+    assert "'age' does not tell the sides apart" in told
+    names = load(tmp_path / "m.skops").recipe.names
+    assert [name.partition("=")[0] for name in names] == ["x", "brand", "code", "code"]
+    run(*arguments, "--features", "a_x,brand")
+    assert len(load(tmp_path / "m.skops").recipe.names) == 2
+
+
+def test_rows_that_are_left_out_do_not_make_features(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "x": rng.normal(size=100),
+            "c": ["only", *["u", "v", "w"] * 33],
+            "flat": [7.0, *[3.0] * 99],
+            "far": [1e6, *rng.normal(size=99)],
+            "y": [None, *rng.choice([0, 1], size=99)],
+        }
+    )
+    frame.write_parquet(tmp_path / "d.parquet")
+    arguments = ("fit", tmp_path / "d.parquet", "--label", "y", "-k", 1, "-o", tmp_path / "m.skops")
+    for missing in ("drop", "impute"):
+        told = run(*arguments, "--missing", missing).stdout
+        assert "'flat' holds the same value in all rows" in told
+        recipe = load(tmp_path / "m.skops").recipe
+        assert not [name for name in recipe.names if "only" in name or name == "flat"]
+        assert abs(recipe.terms[2].mean) < 1
+    gap = frame.with_columns(y=frame["y"].fill_null(1), x=pl.when(pl.int_range(100) > 0).then("x"))
+    gap.write_parquet(tmp_path / "d.parquet")
+    run(*arguments, "--missing", "drop")
+    assert load(tmp_path / "m.skops").recipe.names == recipe.names
+
+
+def test_fit_tells_of_few_rows_and_of_numbers_almost_as_good(people, tmp_path):
+    people[0][:60].write_csv(tmp_path / "few.csv")
+    fit = ("--label", "liked", "--drop", "person", "-o", tmp_path / "m.skops")
+    assert (
+        "60 rows are few for 13 parameters"
+        in run("fit", tmp_path / "few.csv", *fit, "-k", 2).stdout
+    )
+    run("simulate", "-o", tmp_path / "s.parquet", "-n", 1_500, "-d", 3, "-k", 2, "--norm", 2)
+    fit = ("--label", "label", "-o", tmp_path / "m.skops", "--json")
+    told = json.loads(run("fit", tmp_path / "s.parquet", *fit).stdout)
+    path = sorted(told["bic_path"].values())
+    printed = run("fit", tmp_path / "s.parquet", *fit[:-1]).stdout
+    assert ("almost as good" in printed) == (path[1] - path[0] < 10)

@@ -1,0 +1,37 @@
+"""`spectralmirror simulate`: data with a known truth."""
+
+import json
+
+import numpy as np
+import polars as pl
+from scipy.special import expit
+
+from tests.helpers.command_line import run
+
+
+def test_simulated_data_have_the_truth_that_they_tell(tmp_path):
+    out, truth = tmp_path / "s.parquet", tmp_path / "truth.json"
+    run(
+        "simulate",
+        "-o",
+        out,
+        "-n",
+        4_000,
+        "-d",
+        3,
+        "--group-size",
+        20,
+        "--truth",
+        truth,
+        "--reveal",
+    )
+    told = json.loads(truth.read_text())
+    frame = pl.read_parquet(out)
+    assert frame.columns == ["x0", "x1", "x2", "label", "group", "classifier"]
+    scores = frame[["x0", "x1", "x2"]].to_numpy() @ np.array(told["profiles"]).T
+    p = expit(scores[np.arange(4_000), frame["classifier"].to_numpy()])
+    z = ((frame["label"].to_numpy() == 1) - p).sum() / np.sqrt((p * (1 - p)).sum())
+    assert abs(z) < 4
+    again = tmp_path / "again.parquet"
+    run("simulate", "-o", again, "-n", 4_000, "-d", 3, "--group-size", 20, "--reveal")
+    assert frame.equals(pl.read_parquet(again))
