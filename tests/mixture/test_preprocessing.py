@@ -8,16 +8,19 @@ from spectralmirror import MixtureWarning, SpectralMirror
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.preprocessing import (
     LARGEST_START,
+    Preprocessing,
     given_start,
-    given_subspace,
-    spectral_subspace,
+    spanned,
     whiten,
 )
 from spectralmirror.rows.memory import Rows
 from tests.helpers.mixtures import drawn, fitted
 from tests.helpers.rows import in_groups
 
-RNG = np.random.RandomState(0)
+
+def prepared(rows, **options):
+    streams = lambda: np.random.RandomState(0)  # noqa: E731
+    return Preprocessing(in_groups(rows), "auto", None, streams, **options)
 
 
 def test_whitening_knows_mean_and_covariance():
@@ -37,18 +40,41 @@ def test_collinear_columns_are_not_proper_but_have_a_root():
     assert not features.proper
     covariance = np.cov(X.T, ddof=0)
     np.testing.assert_allclose(features.root @ features.root.T, covariance, atol=1e-9)
-    assert spectral_subspace(in_groups(rows), 2, RNG) is None
+    assert prepared(rows).features(2).space is None
+    assert prepared(rows).n_visible() == 1
 
 
 def test_the_spectral_subspace_is_that_of_the_default_mirror():
     X, y, _ = drawn(5000, 8, profile_norm=8.0)
-    found = spectral_subspace(in_groups(Rows(X, y.astype(float))), 2, RNG)
+    found = prepared(Rows(X, y.astype(float))).features(2)
     mirror = SpectralMirror(2, random_state=0).fit(X, y)
     angles = np.linalg.svd(
         np.linalg.qr(found.space.basis.T)[0].T @ np.linalg.qr(mirror.components_.T)[0]
     )[1]
     np.testing.assert_allclose(angles, 1, atol=1e-6)
     assert found.space.separation == pytest.approx(mirror.separation_, rel=1e-6)
+
+
+def test_another_number_of_components_costs_one_pass(monkeypatch):
+    """What does not depend on k is computed once: only the Gauss-Newton step reads rows again."""
+    X, y, _ = drawn(5000, 8, profile_norm=8.0)
+    rows, passes = Rows(X, y.astype(float)), []
+    several = prepared(rows, several=True)
+    alone = [prepared(rows).features(k) for k in (1, 2, 3)]
+    blocks = Rows.blocks
+    monkeypatch.setattr(
+        Rows, "blocks", lambda self, factor=1: passes.append(1) or blocks(self, factor)
+    )
+    shared = []
+    for k in (1, 2, 3):
+        passes.clear()
+        shared.append(several.features(k))
+    assert len(passes) == 1
+    for one, other in zip(shared, alone, strict=True):
+        np.testing.assert_allclose(one.root, other.root, atol=1e-12)
+        assert (one.space is None) == (other.space is None)
+        if one.space is not None:
+            np.testing.assert_array_equal(one.space.basis, other.space.basis)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +87,7 @@ def test_the_spectral_subspace_is_that_of_the_default_mirror():
 )
 def test_vectors_that_span_no_subspace(subspace, message):
     with pytest.raises(ValueError, match=message):
-        given_subspace(subspace, None, 4, None, RNG)
+        spanned(subspace, 4)
 
 
 def test_a_mirror_of_other_columns():

@@ -27,7 +27,7 @@ class Fake:
 
 def selected(bics, n_visible=1, dropped_at=None):
     found, path = select_by_bic(
-        lambda k: Fake(k, bics[k - 1], int(k == dropped_at)), lambda _: n_visible
+        lambda k: Fake(k, bics[k - 1], int(k == dropped_at)), lambda: n_visible
     )
     return found.k, list(path)
 

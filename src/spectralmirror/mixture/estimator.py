@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -22,13 +21,7 @@ from spectralmirror.mixture.inference import standard_errors
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.prediction import MixturePrediction
-from spectralmirror.mixture.preprocessing import (
-    Features,
-    given_start,
-    given_subspace,
-    spectral_subspace,
-    whiten,
-)
+from spectralmirror.mixture.preprocessing import Preprocessing, given_start
 from spectralmirror.mixture.selection import Candidate, select_by_bic
 from spectralmirror.mixture.starts import n_agreeing
 from spectralmirror.mixture.task import Task
@@ -267,13 +260,15 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             The fitted mixture.
         """
         grouped, classes = accept_rows(self, X, y, groups, sample_weight)
-        given = _Given(grouped, X, y, groups, sample_weight)
         self._check_number(grouped)
+        auto = self.n_components == "auto"
+        names = getattr(self, "feature_names_in_", None)
+        prepared = Preprocessing(grouped, self.subspace, names, self._rng, several=auto)
         # with several BLAS threads, the last bits would depend on their number
         with named_columns(self), one_blas_thread():
-            fit_k = partial(self._fit_k, given)
-            if self.n_components == "auto":
-                chosen, path = select_by_bic(fit_k, partial(self._n_visible, given))
+            fit_k = partial(self._fit_k, prepared)
+            if auto:
+                chosen, path = select_by_bic(fit_k, prepared.n_visible)
             else:
                 chosen = fit_k(int(self.n_components))
                 path = {int(self.n_components): chosen.bic}
@@ -308,29 +303,9 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         """Return a stream of its own: data drawn from the same seed must not return as starts."""
         return np.random.RandomState(check_random_state(self.random_state).randint(2**31, size=4))
 
-    def _n_visible(self, given: _Given, single: Candidate) -> int:
-        """Return the number of directions that the spectrum shows, 1 if that is not known."""
-        if self.subspace != "auto" or not single.features.proper:
-            return 1
-        found = spectral_subspace(given.grouped, None, self._rng())
-        return 1 if found is None or found.space is None else len(found.space.basis)
-
-    def _features(self, given: _Given, k: int) -> Features:
-        """Return mean and covariance of the features, and the subspace if there is one."""
-        rows, d = given.grouped.rows, given.grouped.rows.n_features
-        if isinstance(self.subspace, str):
-            found = spectral_subspace(given.grouped, k, self._rng()) if 1 < k < d else None
-            return whiten(rows) if found is None else found
-        features = whiten(rows)
-        if self.subspace is None:
-            return features
-        names = getattr(self, "feature_names_in_", None)
-        space = given_subspace(self.subspace, given, d, names, self._rng())
-        return replace(features, space=space)
-
-    def _fit_k(self, given: _Given, k: int) -> Candidate:
-        features = self._features(given, k)
-        grouped, whitening = given.grouped, features.whitening
+    def _fit_k(self, prepared: Preprocessing, k: int) -> Candidate:
+        features = prepared.features(k)
+        grouped, whitening = prepared.grouped, features.whitening
         origin = far_origin(whitening.mean, whitening.scale, grouped.rows.dtype)
         coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
         response = get_response(self.response).fitted
@@ -386,14 +361,3 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.status_ = status(problems, self.starts_, converged=self.converged_)
         for problem in problems:
             warnings.warn(problem.sentence, MixtureWarning, stacklevel=4)
-
-
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """The rows, and what was passed to fit: an unfitted SpectralMirror is fitted to the latter."""
-
-    grouped: GroupedRows
-    X: Any
-    y: Any
-    groups: Any
-    sample_weight: Any

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from spectralmirror.subspace.moments import FeatureMoments
 from spectralmirror.subspace.stacked.method import StackedMirror
 from spectralmirror.subspace.whitening import Whitening
 
-__all__ = ["Features", "given_start", "given_subspace", "spectral_subspace", "whiten"]
+__all__ = ["Features", "Preprocessing", "given_start", "spanned", "whiten"]
 
 #: Profiles of a given start are shortened to entries of at most this, per standard deviation.
 LARGEST_START = 50.0
@@ -78,52 +80,104 @@ def whiten(rows: Source) -> Features:
     return Features(whitening, root, proper=False)
 
 
-def spectral_subspace(
-    grouped: GroupedRows, k: int | None, rng: np.random.RandomState
-) -> Features | None:
-    """Return the subspace of the default SpectralMirror; None if features are collinear."""
-    if grouped.n_present < grouped.rows.n_features + 2:
-        return None
-    check_memory(grouped.rows.n_features)
-    try:
-        outcome = StackedMirror.of(grouped, KnownFeatures(), lambda: rng).outcome(k)
-    except CollinearError:
-        return None
-    assert outcome.whitening is not None
-    separation = outcome.separation if np.isfinite(outcome.separation) else 0.0
-    return Features.regular(outcome.whitening, Subspace(outcome.basis, separation))
+@dataclass(frozen=True, eq=False)
+class Preprocessing:
+    """What is learnt about the features for any number of components, each part at most once.
 
-
-def given_subspace(
-    subspace: Any, given: Any, d: int, names: Any, rng: np.random.RandomState
-) -> Subspace:
-    """Return the subspace of a SpectralMirror, fitted or not, or the span of vectors.
-
-    `given` holds X, y, groups and sample_weight as they were passed to fit.
+    Attributes
+    ----------
+    grouped : GroupedRows
+        The rows.
+    subspace : "auto", SpectralMirror, array-like or None
+        Where to look for starts, as the user said it.
+    names : ndarray or None
+        Names of the features.
+    streams : callable
+        Returns a random stream.
+    several : bool
+        Whether several numbers of components will be tried.
     """
-    if isinstance(subspace, SpectralMirror):
+
+    grouped: GroupedRows
+    subspace: Any
+    names: Any
+    streams: Callable[[], np.random.RandomState]
+    several: bool = False
+
+    def features(self, k: int) -> Features:
+        """Return mean and covariance of the features, and a subspace for k profiles if any."""
+        if not isinstance(self.subspace, str):
+            return replace(self._whitened, space=self._given_space)
+        beside = 1 < k < self.grouped.rows.n_features
+        stacked = self._stacked if beside or self.several else None
+        if stacked is None:
+            return self._whitened
+        if not beside:
+            return Features.regular(stacked.whitening)
+        outcome = stacked.outcome(k)
+        separation = outcome.separation if np.isfinite(outcome.separation) else 0.0
+        return Features.regular(stacked.whitening, Subspace(outcome.basis, separation))
+
+    def n_visible(self) -> int:
+        """Return the number of directions that the spectrum shows, 1 if that is not known."""
+        if not isinstance(self.subspace, str) or self._stacked is None:
+            return 1
+        return len(self._stacked.outcome(None).basis)
+
+    @cached_property
+    def _whitened(self) -> Features:
+        return whiten(self.grouped.rows)
+
+    @cached_property
+    def _stacked(self) -> StackedMirror | None:
+        """The default SpectralMirror; None if features are collinear."""
+        if self.grouped.n_present < self.grouped.rows.n_features + 2:
+            return None
+        check_memory(self.grouped.rows.n_features)
         try:
-            check_is_fitted(subspace)
+            return StackedMirror.of(self.grouped, KnownFeatures(), self.streams)
+        except CollinearError:
+            return None
+
+    @cached_property
+    def _given_space(self) -> Subspace | None:
+        if self.subspace is None:
+            return None
+        if isinstance(self.subspace, SpectralMirror):
+            basis = self._basis_of(self.subspace)
+        else:
+            basis = check_table(self.subspace, "subspace")
+        return spanned(basis, self.grouped.rows.n_features)
+
+    def _basis_of(self, mirror: SpectralMirror) -> Matrix:
+        """Return the basis of a mirror, which is fitted to the rows if it was not fitted before."""
+        try:
+            check_is_fitted(mirror)
         except NotFittedError:
-            subspace = clone(subspace)
-            if subspace.random_state is None:
-                subspace.set_params(random_state=rng)
-            subspace.fit(given.X, given.y, groups=given.groups, sample_weight=given.sample_weight)
-        basis, theirs = subspace.components_, getattr(subspace, "feature_names_in_", None)
-        if names is not None and theirs is not None and list(names) != list(theirs):
+            mirror = clone(mirror)
+            if mirror.random_state is None:
+                mirror.set_params(random_state=self.streams())
+            mirror._validate_params()
+            if self.names is not None:
+                mirror.feature_names_in_ = self.names
+            return mirror._fit_rows(self.grouped).components_
+        theirs = getattr(mirror, "feature_names_in_", None)
+        if self.names is not None and theirs is not None and list(self.names) != list(theirs):
             raise ValueError(
                 "subspace was fitted to other feature names, or in another order, than those of X: "
                 "fit it to the same columns."
             )
-    else:
-        basis = check_table(subspace, "subspace")
+        return mirror.components_
+
+
+def spanned(basis: Matrix, d: int) -> Subspace:
+    """Return the span of linearly independent vectors of d numbers."""
     if basis.shape[1] != d or len(basis) > d:
         raise ValueError(
             f"subspace has {len(basis)} vectors of {basis.shape[1]} numbers, but X has {d} "
             f"features: pass at most {d} vectors with one number per feature."
         )
-    length = np.maximum(np.abs(basis).max(axis=1, keepdims=True), 1e-300)
-    basis = basis / length
+    basis = basis / np.maximum(np.abs(basis).max(axis=1, keepdims=True), 1e-300)
     if np.linalg.matrix_rank(basis) < len(basis):
         raise ValueError(
             "subspace has vectors that depend on each other: pass linearly independent ones."

@@ -37,7 +37,7 @@ class Candidate:
 
 
 def select_by_bic(
-    fit_k: Callable[[int], Candidate], n_visible: Callable[[Candidate], int]
+    fit_k: Callable[[int], Candidate], n_visible: Callable[[], int]
 ) -> tuple[Candidate, dict[int, float]]:
     """Fit 1, 2, ... components until BIC no longer falls; return the best fit and all BICs.
 
@@ -46,11 +46,11 @@ def select_by_bic(
     fit_k : callable
         k -> fit of k components.
     n_visible : callable
-        Fit of one component -> number of directions that the spectrum shows. At least as many
-        components are tried, unless some are left without rows before.
+        Returns the number of directions that the spectrum shows. At least as many components are
+        tried, unless some are left without rows before.
     """
     best = fit_k(1)
-    path, least = {1: best.bic}, n_visible(best)
+    path, least = {1: best.bic}, n_visible()
     for k in range(2, MOST_COMPONENTS + 1):
         candidate = fit_k(k)
         if candidate.fit.n_dropped:
