@@ -7,3 +7,6 @@ settings.register_profile(
     "wide", max_examples=400, deadline=None, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("fixed")
+
+#: A program of its own, for an environment without extras (`make wheel`).
+collect_ignore = ["core.py"]

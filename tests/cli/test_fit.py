@@ -55,7 +55,7 @@ def test_all_kinds_of_files_give_the_same_model(people, fitted, tmp_path, kind):
 
 
 def test_rows_beyond_memory_give_the_same_model(people, fitted, tmp_path, monkeypatch):
-    monkeypatch.setattr("spectralmirror.tables.table_model.IN_MEMORY", 0)
+    monkeypatch.setattr("spectralmirror.tables.fit_table.IN_MEMORY", 0)
     run("fit", fitted / "ratings.csv", "--label", "liked", "--group", "person", "-k", 2,
         "-o", tmp_path / "streamed.skops")  # fmt: skip
     streamed, expected = load(tmp_path / "streamed.skops"), load(fitted / "model.skops")

@@ -58,7 +58,7 @@ def test_a_history_of_other_groups_is_refused(people, fitted, tmp_path):
     arguments = ("predict", fitted / "model.skops", fitted / "ratings.csv")
     history = ("--history", tmp_path / "other.csv")
     done = run(*arguments, *history, "-o", tmp_path / "new" / "p.csv", code=2)
-    assert "No value of 'person' is in the history: there they are such as 0" in done.output
+    assert "No value of 'person' occurs in the history, which has values such as 0" in done.output
     assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
 
 

@@ -77,8 +77,8 @@ def test_changed_code_is_measured_again(digest, name):
 
 @pytest.mark.parametrize(
     "name",
-    ["report", "report.text.finding", "cli", "cli.reproduce", "plotting.mirror", "tables.storage",
-     "experiments.findings", "experiments.figures.paper", "experiments.reproduce",
+    ["report", "report.text.formatting", "cli", "cli.reproduce", "plotting.mirror",
+     "tables.storage", "experiments.findings", "experiments.figures.paper", "experiments.reproduce",
      "experiments.figure2"],
 )  # fmt: skip
 def test_code_that_cannot_change_a_number_may_change(digest, name):

@@ -126,8 +126,8 @@ FILES = [
     (
         "group_list.parquet",
         table(g=pl.concat_list("a", "b")),
-        "a label or group is one",
-        "a label or group is",
+        "a label or group must be a single value",
+        "a label or group must be",
     ),
     (
         "less",

@@ -85,7 +85,10 @@ TRANSFORM = {
 }
 SAVE = {"a folder": (lambda m, _: save(m, "."), "is a folder: name the file to write")}
 REPORT = {
-    "no groups": (lambda m, _: write_report(m, X, Y, "r.html"), "fitted with groups: pass those"),
+    "no groups": (
+        lambda m, _: write_report(m, X, Y, "r.html"),
+        "fitted with groups: pass",
+    ),
     "too few labels": (lambda m, _: report(m, X, Y[:3]), "X has 300 rows but y has"),
     "other labels": (lambda m, _: report(m, X, Y > 0), "y must hold the labels"),
     "features": (lambda m, _: report(m, X[:, :2], Y), "X has 2 features"),
@@ -103,7 +106,7 @@ MAP_TO = {
     ),
     "features": (
         lambda m, _: source(features=["a"]).map_to("out.parquet", m.predict_proba),
-        r"X has 1 features, but.*expecting 3 features as input \(rows.parquet, rows 0 to 299\)",
+        r"rows.parquet, rows 0 to 299: X has 1 features, but.*expecting 3 features as input",
     ),
 }
 TABLES = {
