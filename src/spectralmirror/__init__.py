@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # for type checkers and editors; a test compares it with the table below
     from spectralmirror.mixture import LinearClassifierMixture as LinearClassifierMixture
     from spectralmirror.mixture import MixtureWarning as MixtureWarning
+    from spectralmirror.rows.files.scan import Scan as Scan
     from spectralmirror.rows.files.scan import scan as scan
     from spectralmirror.subspace import FeatureMoments as FeatureMoments
     from spectralmirror.subspace import PrincipalHessianDirections as PrincipalHessianDirections
     from spectralmirror.subspace import SpectralMirror as SpectralMirror
     from spectralmirror.subspace import WeakSignalWarning as WeakSignalWarning
+    from spectralmirror.tables.features import Recipe as Recipe
     from spectralmirror.tables.pairs import pairwise_differences as pairwise_differences
     from spectralmirror.tables.storage import load as load
     from spectralmirror.tables.storage import save as save
+    from spectralmirror.tables.table_model import FittedTable as FittedTable
 
 __version__ = "0.1.0.dev0"
 
@@ -21,9 +24,12 @@ __version__ = "0.1.0.dev0"
 #: starts at once, and the core needs no extra.
 _MODULE_OF = {
     "FeatureMoments": "subspace",
+    "FittedTable": "tables.table_model",
     "LinearClassifierMixture": "mixture",
     "MixtureWarning": "mixture",
     "PrincipalHessianDirections": "subspace",
+    "Recipe": "tables.features",
+    "Scan": "rows.files.scan",
     "SpectralMirror": "subspace",
     "WeakSignalWarning": "subspace",
     "load": "tables.storage",
@@ -32,7 +38,7 @@ _MODULE_OF = {
     "scan": "rows.files.scan",
 }
 #: The extra of those whose module cannot be imported without one.
-_EXTRA_OF = {"scan": "files"}
+_EXTRA_OF = {"FittedTable": "files", "Recipe": "files", "Scan": "files", "scan": "files"}
 _SUBMODULES = {
     *("baselines", "dask", "datasets", "metrics", "plotting", "report", "responses", "spark"),
 }
