@@ -1,5 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
+# `make real DATA=folder` the same on real data,
 # `make trust` coverage, calibration and faults of the model, `make memory` peak memory and leaks,
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make fuzz` reads spoiled files,
 # `make faults` interrupts commands and fills disks, `make reproduce` the paper's figures and
@@ -13,7 +14,7 @@ NOT_CORE := report/test_browser.py docs experiments rows/test_spark.py
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: demo test lint docs bench accuracy reach trust memory scale fuzz faults reproduce properties \
+.PHONY: demo test lint docs bench accuracy reach real trust memory scale fuzz faults reproduce properties \
   wheel oldest clean
 
 demo: .venv/.demo
@@ -41,6 +42,9 @@ accuracy: .venv/.dev
 
 reach: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.mixture import main; main()'
+
+real: .venv/.dev
+	$(BIN)/python -m benchmarks.real
 
 trust: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.trust import main; main()'
