@@ -1,4 +1,4 @@
-"""A fitted table in lines for the terminal."""
+"""The summary of a fitted table that the terminal shows."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Name = StrEnum(
     "Name",
     "figure1 figure2 figure3 figure4 span hessian experts cost median blindspot all",
 )
-#: Without a terminal for the bar, a line is printed every so many seconds.
+#: Seconds between two lines of progress, which replace the bar if there is no terminal.
 SECONDS_BETWEEN_LINES = 60.0
 KEPT = "What is finished is kept."
 
@@ -92,7 +92,7 @@ def _reproduce(name: str, output: Path, scale: str, jobs: int, quiet: bool) -> N
     from spectralmirror.experiments.reproduce import reproduce as run
 
     start = printed = time.monotonic()
-    counts: list[int] = []  # of finished cells: the first one is of earlier runs
+    counts: list[int] = []  # numbers of finished cells; the first one counts those of earlier runs
     with _progress(quiet) as progress:
         task = progress.add_task(name, total=None)
 

@@ -16,7 +16,8 @@ from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["MOST_PARAMETERS", "Information", "NewtonState", "Top", "information", "polish"]
 
-#: Second derivatives are summed over a sample of this many rows, or more rows per parameter.
+#: Second derivatives are summed over a sample of about this many rows, in total or per parameter,
+#: whichever is more.
 MOST_ROWS, ROWS_A_PARAMETER = 150_000, 50
 #: And of this many groups per component.
 GROUPS_A_COMPONENT = 1_000
@@ -135,7 +136,7 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
 def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> Top:
     """Take Newton steps until they gain nothing more.
 
-    One information matrix serves for as long as each step promises far less than the one before.
+    An information matrix is reused as long as each predicted gain is far below the one before.
     The climb has converged only if the last predicted gain is small; at a saddle it leaves along
     the direction that curves upwards.
     """
@@ -173,7 +174,7 @@ def _next_state(likelihood: Likelihood, state: NewtonState, seed: int) -> Newton
 
 
 def _uphill(likelihood: Likelihood, state: NewtonState) -> NewtonState | None:
-    """Take a Newton step, or the largest part of it that does not lose; None if all lose."""
+    """Take a Newton step, or the largest part of it that does not decrease L; None if all do."""
     best = state.ascent
     noise = 10 * float(np.finfo(likelihood.rows.rows.dtype).eps) * abs(best.value)
     for n_tried, size in enumerate((1.0, 0.5, 0.1, 0.01), start=1):
@@ -188,7 +189,7 @@ def _uphill(likelihood: Likelihood, state: NewtonState) -> NewtonState | None:
 
 
 def _escaped(likelihood: Likelihood, best: Ascent, direction: Vector) -> Ascent:
-    """Leave a saddle: if a step to either side gains, the climb has not converged."""
+    """Leave a saddle: if a step to either side increases L, the climb has not converged."""
     for size in (1.0, -1.0, 10.0, -10.0):
         trial = _moved(best, size * direction)
         value = likelihood.evaluate(trial)[0]

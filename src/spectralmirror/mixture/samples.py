@@ -20,7 +20,7 @@ __all__ = ["WarmStart", "follow_maximum", "growing_samples", "largest_sample", "
 
 #: Starts are compared on at least this many rows, in total and per parameter.
 LEAST_ROWS, ROWS_A_PARAMETER = 5_000, 200
-#: And on this many rows of the rarer class per parameter: one class alone says nothing.
+#: And on this many rows of the rarer class per parameter: a single class holds no information.
 RARE_A_PARAMETER = 10
 #: And on this many groups per component.
 GROUPS_A_COMPONENT = 200

@@ -15,7 +15,7 @@ __all__ = ["CLOSE", "ROWS_A_PARAMETER", "cautions", "supported"]
 #: With fewer rows per parameter, estimates of logistic regressions are known to be too large and
 #: their intervals too short.
 ROWS_A_PARAMETER = 10
-#: If a label is rare, its rows are what counts: half as many as of all rows with balanced labels.
+#: The same for the rows of the rarer label: half as many, as there would be with balanced labels.
 RARE, RARE_A_PARAMETER = 0.2, 5
 #: With fewer groups, cluster-robust standard errors come out too small.
 FEWEST_GROUPS = 50
@@ -27,7 +27,7 @@ TINY_WEIGHT = 0.05
 USEFUL_MARGIN = 0.05
 #: Labels with a log-likelihood per row above minus this are separated.
 SEPARATED = 1e-4
-#: No classifier that people disagree about has such an AUC: a feature must contain the label.
+#: No honest classifier has such an AUC: some feature must contain the label.
 DISGUISED = 0.9995
 #: Smaller differences of BIC mean little (Kass and Raftery 1995 call larger ones "very strong").
 CLOSE = 10.0

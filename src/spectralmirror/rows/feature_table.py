@@ -51,7 +51,7 @@ class NamedMatrix:
 
 
 def check_kind(X: Any) -> Any:
-    """Return X, lists as an array; raise if it is no table, or would be read as something else."""
+    """Return X, with lists as an array; raise if X is not a table, or would be misread."""
     refuse_masked(X, "X")
     if isinstance(X, str | PathLike):
         raise ValueError(

@@ -90,8 +90,8 @@ def _of_complete_rows(
 ) -> tuple[TableStats, list[Number | Category], list[str]]:
     """Return the statistics of the rows in which nothing is missing, and their features.
 
-    A column that turns out to be constant in these rows is no feature, so that rows in which only
-    it is missing stay: then the rows are read again.
+    A column that turns out to be constant in these rows does not become a feature. Rows in which
+    only this column is missing are then kept, so all rows are read again.
     """
     notes: list[str] = []
     while True:

@@ -26,7 +26,7 @@ class ColumnRoles:
     group : str or None
         The column of groups.
     features : sequence of str
-        The columns that become features; all other columns if there are none.
+        The columns that become features; if empty, all columns without another role.
     drop : sequence of str
         Columns that do not become features.
     categorical : sequence of str

@@ -77,7 +77,7 @@ class ColumnStats:
                 self.levels[pair["values"]] += pair["counts"]
 
     def add_numbers(self, x: NDArray[Any]) -> None:
-        """Add numbers, of which NaN is missing."""
+        """Add numbers; NaN means missing."""
         present = x[~np.isnan(x)]
         finite = present[np.isfinite(present)]
         self.n_infinite += len(present) - len(finite)

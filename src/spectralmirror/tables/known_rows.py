@@ -1,4 +1,4 @@
-"""Rows of files as a fitted table takes them, with a clear error for rows that it cannot take."""
+"""Rows of files, encoded for a fitted table; rows that it cannot accept raise a clear error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class KnownRows:
     table : pyarrow table
         All rows of the batch.
     complete : ndarray of bool
-        Which of them have everything that the model needs.
+        Which of them have a value in every column that the model needs.
     X, y, groups : ndarray
         Features, labels and groups of the complete rows.
     n_filled : int

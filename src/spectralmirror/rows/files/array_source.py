@@ -1,4 +1,4 @@
-"""Rows from arrays, .npy files, or blocks from a reader of the user's own."""
+"""Rows from arrays, from .npy files, or from blocks that the user's own reader yields."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ArrayParts:
 
 @dataclass(frozen=True, eq=False)
 class OwnParts:
-    """Blocks from a reader of the user's own."""
+    """Blocks that the user's own reader yields."""
 
     blocks: Callable[[], Iterable[Any]]
     first: Part
@@ -120,7 +120,7 @@ class OwnParts:
 
     @classmethod
     def of(cls, source: Any) -> OwnParts:
-        """Read the first block, which tells the number and precision of the features."""
+        """Read the first block, which determines the number and precision of the features."""
         if isinstance(source, Iterator):
             raise ValueError(
                 "The rows are read several times, but a generator or iterator yields them once: "

@@ -1,4 +1,4 @@
-"""What a fitted model says of every row of a scan, written to a file part by part."""
+"""Apply a method of a fitted model to a scan, part by part, and write the results to a file."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _FORMATS: dict[str, type[FileReader]] = {
 
 
 def open_reader(path: Path) -> Reader:
-    """Return a reader for the format that the file's name tells."""
+    """Return a reader for the format that the suffix of the file name determines."""
     suffix = file_suffix(path)
     if suffix is None:
         hint = ", or one .npy file by itself" if path.suffix == ".npy" else ""
