@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from spectralmirror.rows.files.readers import readers_of
-from spectralmirror.tables.choose_features import choose_features, told_missing
+from spectralmirror.tables.choose_features import choose_features, missing_sentence
 from spectralmirror.tables.column_roles import ColumnRoles
 
 
@@ -87,7 +87,7 @@ def test_text_that_is_not_a_category_is_described(text, sentence):
 
 def test_missing_values_are_listed_most_frequent_first():
     counts = {f"c{i}": i + 1 for i in range(14)}
-    told = told_missing(counts, 1_000)
+    told = missing_sentence(counts, 1_000)
     assert told.startswith("Values are missing in some of 1,000 rows: 'c13' 14, 'c12' 13")
     assert told.endswith("'c2' 3 and 2 more columns.")
 

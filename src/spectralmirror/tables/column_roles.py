@@ -120,9 +120,9 @@ def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str
     kinds = {name: kind_of(kind, categorical=name in codes) for name, kind in wanted.items()}
     refused = {n: kind for n, kind in kinds.items() if kind not in ("number", "category")}
     if refused:
-        told = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
+        which = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
         raise ValueError(
-            f"{'This column' if len(refused) == 1 else 'These columns'} cannot be used: {told}. "
+            f"{'This column' if len(refused) == 1 else 'These columns'} cannot be used: {which}. "
             f"Turn what matters into numbers, or leave it out: {roles.how_to_drop(list(refused))}."
         )
     if not kinds:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from spectralmirror.rows.files.arrow import column_values, unique_values
 from spectralmirror.rows.files.readers import Reader
 from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
-from spectralmirror.tables.choose_features import told_missing
+from spectralmirror.tables.choose_features import missing_sentence
 from spectralmirror.tables.column_roles import agreed_types, check_single
 from spectralmirror.tables.column_stats import check_present, n_missing, present
 from spectralmirror.tables.features import Category, Recipe, kind_of
@@ -169,6 +169,6 @@ def _what_is_missing(
                         return ValueError(f"Column {name!r} of {reader.name} holds infinity.")
     found = {name: count for name, count in counts.items() if count}
     return ValueError(
-        f"{told_missing(found, n_rows)} Impute them with --missing impute, or get no answer for "
-        "these rows with --missing drop."
+        f"{missing_sentence(found, n_rows)} Impute them with --missing impute, or leave these rows "
+        "without an answer with --missing drop."
     )

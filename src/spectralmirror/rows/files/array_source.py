@@ -202,8 +202,8 @@ def _array(source: Any) -> Any:
         try:
             found = np.load(path, mmap_mode="r", allow_pickle=False)
         except (ValueError, EOFError, OSError) as error:
-            raise ValueError(f"{source} is no .npy file that can be read: {error}.") from None
+            raise ValueError(f"{source} is not a readable .npy file: {error}.") from None
         if not isinstance(found, np.ndarray):
-            raise ValueError(f"{source} is no .npy file that can be read: it holds several arrays.")
+            raise ValueError(f"{source} is not a readable .npy file: it holds several arrays.")
         return found
     return np.asarray(source)

@@ -91,7 +91,7 @@ class RowMethod:
             twice = set(part.kept) & set(columns)
             if twice:
                 raise ValueError(
-                    f"{min(twice)!r} cannot be kept: the result has a column so named."
+                    f"{min(twice)!r} cannot be kept: the result already has a column of that name."
                 )
             return pa.table({**part.kept, **columns})
         except ValueError as error:
