@@ -80,8 +80,8 @@ def reproduce(
         what = type(problem).__name__
         fail(f"A process was killed, or memory ran out ({what}): try --jobs 1. {KEPT}", code=1)
     except OSError as problem:
-        where = f"in {output} or where this is printed"
-        fail(f"{problem.strerror or problem}, {where}. {KEPT}", code=1)
+        where = f"while writing to {output} or printing"
+        fail(f"{problem.strerror or problem} {where}. {KEPT}", code=1)
     except RuntimeError as problem:
         fail(f"{problem} {KEPT}", code=1)
 
