@@ -219,8 +219,8 @@ def test_a_sample_of_the_rows_gives_nearly_the_same(monkeypatch, grouped):
     X, y, truth = drawn(12_000, group_size=3, profile_norm=6.0)
     groups = truth.groups if grouped else None
     full = fitted(X, y, groups=groups)
-    monkeypatch.setattr(newton, "MOST_ROWS", 4500)
-    monkeypatch.setattr(newton, "GROUPS_A_COMPONENT", 10)
+    monkeypatch.setattr(newton, "LEAST_ROWS", 4500)
+    monkeypatch.setattr(newton, "GROUPS_PER_COMPONENT", 10)
     part = fitted(X, y, groups=groups)
     ratio = part.coef_standard_error_ / full.coef_standard_error_
     assert 0.8 < ratio.min() <= ratio.max() < 1.25

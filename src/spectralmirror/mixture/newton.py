@@ -18,9 +18,9 @@ __all__ = ["MOST_PARAMETERS", "Information", "NewtonState", "Top", "information"
 
 #: Second derivatives are summed over a sample of about this many rows, in total or per parameter,
 #: whichever is more.
-MOST_ROWS, ROWS_A_PARAMETER = 150_000, 50
+LEAST_ROWS, ROWS_PER_PARAMETER = 150_000, 50
 #: And of this many groups per component.
-GROUPS_A_COMPONENT = 1_000
+GROUPS_PER_COMPONENT = 1_000
 #: The information of more parameters than this is not computed.
 MOST_PARAMETERS = 3_000
 #: Newton steps end when the predicted gain is below this, which is 1e-5 standard errors.
@@ -115,7 +115,8 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
     size = len(parameters.packed()) - 1
     if size > MOST_PARAMETERS:
         return None
-    n_rows, n_groups = max(MOST_ROWS, ROWS_A_PARAMETER * size), GROUPS_A_COMPONENT * len(parameters)
+    n_rows = max(LEAST_ROWS, ROWS_PER_PARAMETER * size)
+    n_groups = GROUPS_PER_COMPONENT * len(parameters)
     part = likelihood.on(likelihood.rows.sample(n_rows, n_groups, seed))
     share = part.rows.total_weight / likelihood.rows.total_weight
     matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share

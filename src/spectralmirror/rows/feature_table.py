@@ -83,7 +83,9 @@ def _array(X: Any) -> Any:
     try:
         array = np.asarray(X)
     except ValueError:
-        raise ValueError("The rows of X are not all equally long, so they make no table.") from None
+        raise ValueError(
+            "The rows of X are not all equally long, so they do not form a table."
+        ) from None
     return X if array.dtype == object else array
 
 

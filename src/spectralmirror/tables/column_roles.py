@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spectralmirror.rows.files.arrow import family, listed, told_names
+from spectralmirror.rows.files.arrow import did_you_mean_or_list, family, listed
 from spectralmirror.rows.files.readers import Reader
 from spectralmirror.tables.features import kind_of
 
@@ -89,7 +89,9 @@ def column_types(readers: Sequence[Reader], roles: ColumnRoles) -> dict[str, Any
         raise ValueError(f"Column {roles.label!r} cannot be both the label and the group.")
     for name in (*roles.others, *roles.features, *roles.drop, *roles.categorical):
         if name not in types and not any(side + name in types for side in roles.sides):
-            raise ValueError(f"{readers[0].name} has no column {name!r}{told_names(name, types)}")
+            raise ValueError(
+                f"{readers[0].name} has no column {name!r}{did_you_mean_or_list(name, types)}"
+            )
     check_single(types, roles.others)
     what = kind_of(types[roles.label], categorical=True)
     if what.startswith("bytes"):
