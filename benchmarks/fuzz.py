@@ -1,10 +1,10 @@
-"""Tens of thousands of spoiled files: none may crash, hang, run code or pass for another model.
+"""Tens of thousands of damaged files: none may crash, hang, run code or pass for another model.
 
 Run with ``make fuzz``; ``N=40000`` files in all, ``SEED=0``, ``KIND=Parquet`` for some kinds
 only; Ctrl-C shows what was counted until then.
-Files are spoiled by :mod:`benchmarks.mutations` and read by child processes
-(:mod:`benchmarks.fuzz_child`), which may take so many seconds a file and so much memory. What
-should not be is kept in ``output/fuzz``.
+Files are damaged by :mod:`benchmarks.mutations` and read by child processes
+(:mod:`benchmarks.fuzz_child`), whose memory and time per file are limited. Files with a bad outcome
+are kept in ``output/fuzz``.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from benchmarks.fuzz_child import KINDS
 
 __all__ = ["fuzz", "main"]
 
-#: Seconds for one file; those that are no mutants take some milliseconds.
+#: Time limit per file, in seconds; undamaged files take some milliseconds.
 SECONDS = 30.0
 #: Files that one process reads.
 BATCH = 500
-#: How a file of this kind may end.
+#: Outcomes that are acceptable, and those that are not.
 FINE = ("refused", "refused, of its rows", "harmless", "other data")
 BAD = ("other model", "wrong exception", "crash", "hang", "memory", "code run")
 SHARES = {"model, bytes": 6, "model, parts": 6, "CSV, command": 0.5, "Parquet, command": 0.5}
 
-#: Number of a file, what came of it, and details.
-Told = tuple[int, str, str]
+#: Number of a file, its outcome, and details.
+Outcome = tuple[int, str, str]
 
 
-def fuzz(kind: str, seed: int, first: int, last: int) -> Iterator[Told]:
-    """Yield number, outcome and details of spoiled files of a kind."""
+def fuzz(kind: str, seed: int, first: int, last: int) -> Iterator[Outcome]:
+    """Yield number, outcome and details of damaged files of a kind."""
     while first < last:
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             for number, what, detail in _batch(kind, seed, first, last, folder):
@@ -52,7 +52,7 @@ def fuzz(kind: str, seed: int, first: int, last: int) -> Iterator[Told]:
                 first = number + 1
 
 
-def _batch(kind: str, seed: int, first: int, last: int, folder: str) -> Iterator[Told]:
+def _batch(kind: str, seed: int, first: int, last: int, folder: str) -> Iterator[Outcome]:
     """Read files in one process, until all are read or one of them ends it."""
     root = str(Path(__file__).parents[1])
     where = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
@@ -95,7 +95,7 @@ def _batch(kind: str, seed: int, first: int, last: int, folder: str) -> Iterator
 
 
 def _lines(child: subprocess.Popen[bytes]) -> Iterator[str]:
-    """Yield what a child says, and that it has been silent for too long."""
+    """Yield the lines that a child prints; report a child that is silent for too long."""
     assert child.stdout is not None
     held, limit = b"", 20 * SECONDS  # it takes some seconds to start
     with selectors.DefaultSelector() as selector:
@@ -114,7 +114,7 @@ def _lines(child: subprocess.Popen[bytes]) -> Iterator[str]:
 
 
 def _keep(read: Path, kind: str, seed: int, number: int, what: str, detail: str) -> None:
-    """Keep a file that did what no file should."""
+    """Keep a file with a bad outcome."""
     folder = Path("output") / "fuzz"
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{what}-{kind}-{seed}-{number}".replace(", ", "-").replace(" ", "-")
@@ -125,7 +125,7 @@ def _keep(read: Path, kind: str, seed: int, number: int, what: str, detail: str)
 
 
 def _is_fine(kind: str, what: str) -> bool:
-    """Whether a file may end so; other numbers with right checksums are another model."""
+    """Whether an outcome is acceptable; changed numbers with valid checksums are another model."""
     return what in FINE or (what == "other model" and kind != "model, bytes")
 
 

@@ -1,4 +1,4 @@
-"""Reads mutated files one after the other and says what came of each; see fuzz.py."""
+"""Reads damaged files one after the other, and prints the outcome of each; see fuzz.py."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = ["KINDS", "original", "spoiled"]
 
 #: Bytes that a file of a few kilobytes may cost, resident; and address space beyond the start.
 RESIDENT, ADDRESSES = 400 << 20, 4 << 30
-#: What no reader of data has to do.
+#: Actions that no reader of data needs.
 FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "subprocess.Popen",
              "pickle.find_class", "exec", "socket.connect", "ctypes.dlopen", "os.remove",
              "os.rename", "os.mkdir", "os.rmdir", "shutil.rmtree", "marshal.loads")  # fmt: skip
@@ -176,7 +176,7 @@ def _digest(value: Any) -> str:
 
 
 def _use_model(path: Path) -> str:
-    """Load a model and make it speak; whatever it is, what it says must make sense."""
+    """Load a model and use it; whatever it is, its results must make sense."""
     model, version = load_with_version(path)
     assert isinstance(version, str), "version"
     repr(model)
@@ -225,7 +225,7 @@ def _use_command(path: Path) -> str:
 
     from spectralmirror.cli import app
 
-    out = Path("told.csv")
+    out = Path("answers.csv")
     out.unlink(missing_ok=True)
     model, data = Path("whole.skops"), path
     if path.suffix == ".skops":
@@ -243,7 +243,7 @@ def _use_command(path: Path) -> str:
     raise ValueError(lines[0])
 
 
-#: name: how the file ends, what makes it, what spoils it, what reads it, cost of one in ms.
+#: name: suffix of the file, functions that write, damage and read it, and milliseconds per file.
 KINDS: dict[str, tuple[str, Callable[[int], bytes], Any, Callable[[Path], str]]] = {
     "model, bytes": (".skops", _model, mutated_bytes, _use_model),
     "model, parts": (".skops", _model, mutated_model, _use_model),
@@ -264,7 +264,7 @@ KINDS: dict[str, tuple[str, Callable[[int], bytes], Any, Callable[[Path], str]]]
 
 
 def original(kind: str, number: int) -> bytes:
-    """Return the file that is spoiled."""
+    """Return the file to damage."""
     return KINDS[kind][1](number)
 
 
@@ -298,7 +298,7 @@ class Watch:
 
 def _is_ours(event: str, arguments: Any) -> bool:
     """Whether this is what commands do when they write: a folder for the unfinished file."""
-    names = ("'.'", ".unfinished-", "told.csv", "out.csv", tempfile.gettempdir())
+    names = ("'.'", ".unfinished-", "answers.csv", "out.csv", tempfile.gettempdir())
     ours = event.startswith("os.") and any(name in str(arguments) for name in names)
     return ours or (
         event == "exec"
@@ -307,7 +307,7 @@ def _is_ours(event: str, arguments: Any) -> bool:
 
 
 def outcome(kind: str, path: Path, expected: str, watch: Watch) -> tuple[str, str]:
-    """Return what came of a file, and details of what should not be."""
+    """Return the outcome of a file, and details if it is bad."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     watch.seen.clear()
     watch.armed = True
@@ -317,17 +317,17 @@ def outcome(kind: str, path: Path, expected: str, watch: Watch) -> tuple[str, st
         same = (
             "harmless" if found == expected else "other model" if "model" in kind else "other data"
         )
-        told = same, ""
+        result = same, ""
     except (ValueError, FileNotFoundError) as error:
-        told = _judged(error, path)
+        result = _judged(error, path)
     except BaseException as error:
-        told = "wrong exception", _place_of(error)
+        result = "wrong exception", _place_of(error)
     finally:
         watch.armed = False
     if watch.seen or Path(CANARY).exists():
         return "code run", "; ".join(watch.seen[:3])
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
-    return ("memory", f"{grown:,} bytes; {told}") if grown > RESIDENT else told
+    return ("memory", f"{grown:,} bytes; {result}") if grown > RESIDENT else result
 
 
 def _judged(error: Exception, path: Path) -> tuple[str, str]:
@@ -347,7 +347,7 @@ def _place_of(error: BaseException) -> str:
 
 
 def main() -> None:
-    """Read files first, first + 1, ... below last, each announced before and told after."""
+    """Read files first, first + 1, ... below last; print each number, and then its outcome."""
     kind, seed, first, last, folder = sys.argv[1:]
     os.chdir(folder)
     faulthandler.enable()

@@ -133,7 +133,7 @@ def _known(command: Command) -> set[str]:
 
 
 def _listens(pid: int) -> bool:
-    """Return whether a process handles SIGTERM, which Python by itself does not (Linux)."""
+    """Return whether a process handles SIGTERM, which Python does not by default (Linux)."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Ways to spoil a file: bytes of any file, and the parts of stored models with right checksums."""
+"""Ways to damage a file: bytes of any file, and parts of stored models with valid checksums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BOMB = 1 << 27
 
 
 def _place(data: bytearray, rng: Random) -> int:
-    """Return a place, every other time near an end, where files keep what they are about."""
+    """Return a position, every other time near an end, where files keep their metadata."""
     n = max(len(data), 1)
     near = min(n, 400)
     anywhere, begin, end = rng.randrange(n), rng.randrange(near), n - 1 - rng.randrange(near)
@@ -77,7 +77,7 @@ _BYTES = [_flip, _flip, _overwrite, _insert, _delete, _truncate, _splice, _dupli
 
 
 def mutated_bytes(data: bytes, rng: Random) -> bytes:
-    """Return the file with one to four changes, of which at least one changes something."""
+    """Return the file with one to four changes, at least one of them effective."""
     changed = bytearray(data)
     for change in rng.choices(_BYTES, k=rng.choice([1, 1, 2, 4])):
         if changed:
@@ -301,7 +301,7 @@ def _bomb() -> bytes:
 
 
 def _packed(schema: str, members: dict[str, bytes], rng: Random) -> bytes:
-    """Return an archive with right checksums, and sometimes with odd members."""
+    """Return an archive with valid checksums, and sometimes with odd members."""
     odd = rng.random()
     buffer = io.BytesIO(_bomb() if odd < 0.004 else b"")
     method = zipfile.ZIP_DEFLATED
@@ -326,7 +326,7 @@ def _packed(schema: str, members: dict[str, bytes], rng: Random) -> bytes:
 
 
 def mutated_model(data: bytes, rng: Random) -> bytes:
-    """Return a stored model of which some part was exchanged, written with right checksums."""
+    """Return a stored model with some part exchanged, written with valid checksums."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         members = {name: file.read(name) for name in file.namelist()}
     text = members.pop("schema.json").decode()

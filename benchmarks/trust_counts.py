@@ -37,7 +37,7 @@ def counted(world: World, n: int, seed: int, mixture: bool, options: dict) -> in
 
 
 def single(d: int, norm: float, **options) -> World:
-    """Return a world of one classifier; with norm 0, labels are independent of the features."""
+    """Return data of one classifier; with norm 0, labels are independent of the features."""
     return World(turned_profiles(1, d, norm), np.ones(1), **options)
 
 

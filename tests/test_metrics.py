@@ -34,7 +34,7 @@ def test_angles_are_accurate_at_both_ends(angle):
 
 @settings(deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3))
-def test_subspace_error_knows_no_basis_no_order_and_no_scale(seed, k):
+def test_subspace_error_does_not_depend_on_basis_order_or_scale(seed, k):
     rng = np.random.default_rng(seed)
     A, B = rng.standard_normal((2, k, 6))
     error = subspace_error(A, B)
@@ -56,7 +56,7 @@ def test_subspace_inside_another():
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.permutations(range(4)))
-def test_component_error_does_not_care_for_names(true, names):
+def test_component_error_does_not_depend_on_names(true, names):
     found = [names[c] for c in true]
     assert component_error(true, found) == 0
 

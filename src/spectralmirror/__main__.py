@@ -11,7 +11,7 @@ STOPS = signal.SIGINT, signal.SIGTERM
 
 
 def main() -> None:
-    """Run the command line; interrupted while it is loaded, it ends with a sentence."""
+    """Run the command line; if interrupted while modules are loaded, say so in one sentence."""
     for number in STOPS:
         signal.signal(number, _interrupted)
     try:
@@ -26,7 +26,8 @@ def main() -> None:
     finally:
         for number in STOPS:  # everything is done and printed, and Python only has to end
             signal.signal(number, signal.SIG_IGN)
-        exec("")  # else Python may end as if nobody had caught an interruption inside another exec
+        # otherwise Python may end as if an interruption inside an earlier exec had not been caught
+        exec("")
 
 
 def _interrupted(*_: Any) -> None:

@@ -1,4 +1,4 @@
-"""The tensor method finds what it was made for, and says so where it was not."""
+"""The tensor method recovers mixtures of linear regressions, and raises an error for others."""
 
 import numpy as np
 import pytest
@@ -118,7 +118,7 @@ def test_any_unit_of_y_and_of_the_features(unit):
     np.testing.assert_allclose(of_X.coef_, plain.coef_ / unit, rtol=1e-6)
 
 
-def test_moments_that_make_no_sense_are_told():
+def test_moments_that_make_no_sense_are_reported():
     X, y, _ = regression_mixture(3, 3000, 0)
     with pytest.warns(UserWarning, match="The weights of the components sum to"):
         SpectralExperts(3, random_state=0).fit(X, y)  # there are two

@@ -10,7 +10,7 @@ from tests.helpers.command_line import run
 
 @pytest.fixture(scope="session")
 def people():
-    """Ratings of 200 people of two kinds, ten each, in no order; and who is of which kind."""
+    """Ratings of 200 people of two kinds, ten each, shuffled; and the kind of each person."""
     rng = np.random.default_rng(5)
     n = 2_000
     person = rng.permutation(np.repeat(np.arange(200), 10))

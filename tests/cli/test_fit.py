@@ -144,7 +144,7 @@ def test_rows_that_are_left_out_do_not_make_features(tmp_path):
     assert load(tmp_path / "m.skops").recipe.names == recipe.names
 
 
-def test_fit_tells_of_few_rows_and_of_numbers_almost_as_good(people, tmp_path):
+def test_fit_warns_of_few_rows_and_of_almost_equal_bic(people, tmp_path):
     people[0][:60].write_csv(tmp_path / "few.csv")
     fit = ("--label", "liked", "--drop", "person", "-o", tmp_path / "m.skops")
     assert (

@@ -112,7 +112,7 @@ def test_filled_rows_are_counted(people, fitted, tmp_path):
     assert "were filled in 10 rows" in done.stdout
 
 
-def test_infinity_is_no_missing_value(fitted, people, tmp_path):
+def test_infinity_is_not_a_missing_value(fitted, people, tmp_path):
     frame = people[0].with_columns(
         taste=pl.when(pl.int_range(2_000) == 5).then(np.inf).otherwise(1)
     )

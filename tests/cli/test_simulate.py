@@ -9,7 +9,7 @@ from scipy.special import expit
 from tests.helpers.command_line import run
 
 
-def test_simulated_data_have_the_truth_that_they_tell(tmp_path):
+def test_simulated_labels_follow_the_reported_truth(tmp_path):
     out, truth = tmp_path / "s.parquet", tmp_path / "truth.json"
     run(
         "simulate",

@@ -1,4 +1,4 @@
-"""The spectrum that the experiment on the median computes by itself is that of Algorithm 1."""
+"""The experiment on the median computes the same spectrum as Algorithm 1."""
 
 import numpy as np
 

@@ -15,7 +15,7 @@ from spectralmirror.experiments.references import (
 from spectralmirror.metrics import subspace_error
 
 
-def test_a_missing_component_is_no_perfect_span():
+def test_a_missing_component_counts_as_an_error_of_one():
     truth = section5(10, 4, 0)[2]
     assert span_error(truth.profiles, truth) < 1e-7
     assert span_error(truth.profiles[:1], truth) == 1

@@ -58,7 +58,7 @@ def test_every_experiment_gives_a_table_a_picture_and_findings(tiny, name):
     assert not list(output.glob(".unfinished-*"))
 
 
-def test_all_experiments_are_drawn_and_told():
+def test_every_experiment_has_a_picture_and_findings():
     assert list(PICTURES) == list(FINDINGS) == NAMES
 
 

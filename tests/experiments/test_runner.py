@@ -69,7 +69,7 @@ def test_a_run_killed_half_way_goes_on_where_it_stopped(tmp_path, at_once, how):
     assert_same_numbers(pl.read_csv(tmp_path / f"{name}.csv"), at_once)
 
 
-def test_a_cell_that_vanishes_is_no_smaller_table(tmp_path):
+def test_a_cell_that_vanishes_is_an_error(tmp_path):
     experiment = EXPERIMENTS["hessian"]
     path = Store.of(experiment, tmp_path).path(experiment.cells("tiny")[0])
 

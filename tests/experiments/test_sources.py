@@ -1,4 +1,4 @@
-"""A change of code throws cells away if it can change their numbers, and only then."""
+"""A change of code invalidates stored cells only if it can change their numbers."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Cells are kept under a name of all that their numbers depend on, and damaged ones are noticed."""
+"""The file name of a cell depends on all that its numbers depend on; damage is detected."""
 
 import json
 from dataclasses import replace

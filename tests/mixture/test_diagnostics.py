@@ -1,4 +1,4 @@
-"""What the user is told about a fit."""
+"""Problems of a fit that are reported to the user."""
 
 import warnings
 from dataclasses import replace

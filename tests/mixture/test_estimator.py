@@ -114,7 +114,7 @@ class TestInvariance:
             again = truth.groups[twice] * 2 + copy
         assert_alike(one, fitted(X[twice], y[twice], groups=again), rtol=1e-4, atol=1e-4)
 
-    def test_groups_of_one_row_are_no_groups(self):
+    def test_groups_of_one_row_are_the_same_as_no_groups(self):
         X, y, _ = sharp()
         assert_alike(fitted(X, y), fitted(X, y, groups=np.arange(len(y))[::-1]), rtol=0, atol=0)
 

@@ -64,7 +64,7 @@ def test_observed_information_by_finite_differences():
     np.testing.assert_allclose(mixture.weights_standard_error_, errors[-1] * slope, rtol=1e-3)
 
 
-def test_groups_have_a_sandwich_by_finite_differences():
+def test_cluster_robust_errors_by_finite_differences():
     X, y, truth = data(1000, group_size=4)
     mixture = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=truth.groups)
     A = np.column_stack([mixture.coef_, mixture.intercept_])
@@ -133,7 +133,7 @@ def test_intervals_cover_the_truth(grouped):
     assert hits.mean(axis=0).max() <= 0.995
 
 
-def test_weights_that_are_counts_keep_the_model_based_errors():
+def test_integer_weights_keep_the_model_based_errors():
     X, y, _ = data(1500)
     counts = np.random.default_rng(0).integers(1, 3, len(y))
     one = LinearClassifierMixture(2, random_state=0).fit(X, y, sample_weight=counts)
@@ -179,7 +179,7 @@ def test_counts_with_groups_are_copies_of_groups():
     assert one.bic_ == pytest.approx(other.bic_, rel=1e-9)
 
 
-def test_equal_weights_of_any_size_are_no_weights():
+def test_equal_weights_of_any_size_are_the_same_as_no_weights():
     X, y, _ = drawn(1500)
     plain = fitted(X, y)
     for weight in (0.3, 0.5, 0.7, 1 / 3, 2.5):
@@ -189,7 +189,7 @@ def test_equal_weights_of_any_size_are_no_weights():
         )
 
 
-def test_fractional_weights_have_a_sandwich():
+def test_non_integer_weights_have_cluster_robust_errors():
     X, y, _ = drawn(1500)
     weight = np.random.default_rng(0).uniform(0.2, 3, 1500)
     mixture = fitted(X, y, k=1, l2=0.0, sample_weight=weight)
@@ -219,8 +219,8 @@ def test_a_sample_of_the_rows_gives_nearly_the_same(monkeypatch, grouped):
     X, y, truth = drawn(12_000, group_size=3, profile_norm=6.0)
     groups = truth.groups if grouped else None
     full = fitted(X, y, groups=groups)
-    monkeypatch.setattr(newton, "MOST_ROWS", 4500)
-    monkeypatch.setattr(newton, "GROUPS_A_COMPONENT", 10)
+    monkeypatch.setattr(newton, "LEAST_ROWS", 4500)
+    monkeypatch.setattr(newton, "GROUPS_PER_COMPONENT", 10)
     part = fitted(X, y, groups=groups)
     ratio = part.coef_standard_error_ / full.coef_standard_error_
     assert 0.8 < ratio.min() <= ratio.max() < 1.25

@@ -44,7 +44,7 @@ def test_a_sample_of_the_rows_gives_nearly_the_same(rough, monkeypatch):
     # margin: 1,000 rows; an information of 11 parameters is good to a few per cent
     likelihood, ascent = rough
     full = information(likelihood, ascent.parameters, 0)
-    monkeypatch.setattr(newton, "MOST_ROWS", 900)
+    monkeypatch.setattr(newton, "LEAST_ROWS", 900)
     part = information(likelihood, ascent.parameters, 0)
     assert 0.4 < part.share < 0.5
     ratio = np.sqrt(np.diagonal(part.inverse) / np.diagonal(full.inverse))
@@ -97,7 +97,7 @@ def test_a_climb_that_did_not_converge_is_left_as_it_is(rough):
 
 def test_the_information_of_a_sample_makes_no_steps(rough, monkeypatch):
     likelihood, ascent = rough
-    monkeypatch.setattr(newton, "MOST_ROWS", 900)
+    monkeypatch.setattr(newton, "LEAST_ROWS", 900)
     top = polish(likelihood, ascent, 0)
     assert top.ascent is ascent
     assert top.information.share < 1

@@ -1,4 +1,4 @@
-"""What is learnt about the features, and starts and subspaces that the user gives."""
+"""Estimates from the features, and starts and subspaces that the user passes."""
 
 import numpy as np
 import pandas as pd
@@ -129,7 +129,7 @@ def test_a_given_start_is_shortened():
         given_start(np.eye(3, 4), 2, coordinates)
 
 
-def test_a_start_in_dollars():
+def test_a_start_in_other_units():
     X, y, _ = drawn()
     near = fitted(X, y, init=np.eye(2, 4))
     far = fitted(X * 1e5, y, init=np.eye(2, 4))

@@ -37,7 +37,7 @@ def test_rare_labels_need_more_rows():
     y = np.where(np.arange(len(X)) % 200, 1, -1)
     task = task_of(X, y)
     sample = samples.start_sample(task, task.likelihood)
-    assert (sample.rows.rows.y < 0).sum() > 0.7 * 10 * samples.RARE_A_PARAMETER
+    assert (sample.rows.rows.y < 0).sum() > 0.7 * 10 * samples.RARE_PER_PARAMETER
 
 
 def test_a_sample_keeps_groups_whole():
@@ -56,7 +56,7 @@ def test_a_sample_keeps_groups_whole():
 def growing(monkeypatch):
     """A task, and samples of 200 to 6,000 rows."""
     monkeypatch.setattr(samples, "LEAST_ROWS", 200)
-    monkeypatch.setattr(samples, "ROWS_A_PARAMETER", 20)
+    monkeypatch.setattr(samples, "ROWS_PER_PARAMETER", 20)
     X, y, _ = sharp(6000)
     task = task_of(X, y)
     first = samples.start_sample(task, task.likelihood)

@@ -43,7 +43,7 @@ def test_frame(mixture):
 
 
 @pytest.mark.parametrize("level", [95, 0, "0.9"])
-def test_a_level_that_is_none(mixture, level):
+def test_a_level_outside_0_to_1_is_refused(mixture, level):
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         mixture.summary(level=level)
 

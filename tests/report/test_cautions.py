@@ -87,7 +87,7 @@ def test_hard_labels_need_no_errors(calm):
     assert kinds(hard) == []
 
 
-def test_one_start_is_no_agreement(calm):
+def test_one_start_does_not_count_as_agreement(calm):
     one = change(change(calm, "model/n_starts", 1), "model/n_agreed", 1)
     assert kinds(one) == ["starts_disagree"]
     both = change(change(calm, "model/n_starts", 2), "model/n_agreed", 2)

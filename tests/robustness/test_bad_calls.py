@@ -1,4 +1,4 @@
-"""Functions that are called in a wrong way: one table for each.
+"""Functions that are called incorrectly: one table for each.
 
 test_bad_tables.py, test_bad_labels.py and test_bad_parameters.py have the same for ``fit``,
 test_bad_use.py for fitted models, test_bad_files.py for commands.

@@ -41,6 +41,7 @@ def folder(**frames):
     return write
 
 
+NOT_PARQUET, NOT_ARROW = "is not a readable Parquet file", "is not a readable Arrow file"
 #: Name of the file, how to write it, what `fit` says, and what commands say that apply a model
 #: (None where the file is as good as any other for them).
 FILES = [
@@ -75,10 +76,10 @@ FILES = [
     ("plain.csv.gz", text(CSV), "Not a gzipped file", "Not a gzipped file"),
     ("one.csv", text("a,b,y,g\n1,2,yes,3\n"), "'a' holds the same value in all rows", None),
     ("other.txt", text(CSV), "is not of a kind that can be read", "is not of a kind that can be"),
-    ("text.parquet", text(CSV), "text.parquet is no Parquet file", "text.parquet is no Parquet"),
-    ("empty.parquet", text(""), "empty.parquet is no Parquet file", "empty.parquet is no Parquet"),
-    ("empty.arrow", text(""), "empty.arrow is no Arrow file", "empty.arrow is no Arrow file"),
-    ("stream.arrow", lambda p: FRAME.write_ipc_stream(p), "is no Arrow file", "is no Arrow file"),
+    ("text.parquet", text(CSV), f"text.parquet {NOT_PARQUET}", f"text.parquet {NOT_PARQUET}"),
+    ("empty.parquet", text(""), f"empty.parquet {NOT_PARQUET}", f"empty.parquet {NOT_PARQUET}"),
+    ("empty.arrow", text(""), f"empty.arrow {NOT_ARROW}", f"empty.arrow {NOT_ARROW}"),
+    ("stream.arrow", lambda p: FRAME.write_ipc_stream(p), NOT_ARROW, NOT_ARROW),
     ("rows.parquet", lambda p: FRAME.head(0).write_parquet(p), "has no rows", "There are no rows"),
     ("infinite.parquet", table(a=pl.lit(np.inf)), "'a' 200. Correct them", "holds infinity"),
     ("null.parquet", table(a=pl.lit(None, pl.Float64)), "'a' 200. Impute them", "'a' 200"),

@@ -1,4 +1,4 @@
-"""X that cannot be fitted, or not be used at all, in two tables.
+"""Tables of bad X: some cannot be fitted, others cannot be used at all.
 
 The same sentence comes from every estimator, and from whatever else takes a table.
 """
@@ -275,7 +275,7 @@ def test_known_features_need_few_rows():
 @pytest.mark.parametrize("mean", [0.0, 2.0, 25.0, 1e4])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_column_that_is_any_combination_of_the_others(seed, mean, dtype):
-    """Wherever it stands and whatever the coefficients: a plain Cholesky would let some pass."""
+    """For any position and coefficients: without pivots, a Cholesky factor would miss some."""
     rng = np.random.default_rng(seed)
     d = int(rng.integers(2, 40))
     rows = rng.standard_normal((10 * d, d)) + mean
@@ -290,7 +290,7 @@ def test_a_column_that_is_any_combination_of_the_others(seed, mean, dtype):
 
 
 def test_two_columns_of_one_name():
-    """A sentence, or the right answer, whatever the version of scikit-learn makes of them."""
+    """Either a clear error or the right answer, with any version of scikit-learn."""
     twice = NAMED.set_axis(["age", "age", "height", "weight"], axis=1)
     expected = PrincipalHessianDirections(2).fit(X, Y).components_
     try:

@@ -1,4 +1,4 @@
-"""Fitted models that are used in a wrong way: one table for each use."""
+"""Fitted models that are used incorrectly: one table for each use."""
 
 import numpy as np
 import polars as pl

@@ -38,7 +38,7 @@ X, Y, _ = make_linear_classifier_mixture(
 
 @pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-8, 0.0])
 def test_logistic_regression_on_columns_nearly_alike(share):
-    """The penalty decides, as it does in scikit-learn; exactly duplicated columns, too."""
+    """The penalty determines the fit, as in scikit-learn, even with exactly duplicated columns."""
     A = X.copy()
     A[:, 4] = X[:, 0] + share * X[:, 4]
     with warnings.catch_warnings():
@@ -160,7 +160,7 @@ def test_predictions_of_rows_very_far_out(response, size):
 @pytest.mark.parametrize("link", ["logistic", "probit"])
 @pytest.mark.parametrize("known", [False, True])
 def test_a_climb_from_where_nothing_curves(link, known):
-    """A start that a sample of one class led to: far out, where every curvature is 0."""
+    """A start found on a sample of one class lies so far out that every curvature is 0."""
     start = Parameters.equal(np.array([[0.0, 0, 0, 0, 0, 60.0]]))
     few = np.where(np.arange(len(X)) % 50, 1.0, -1.0)
     rows, one_class = Rows(X, few), Rows(X, np.ones(len(X)))

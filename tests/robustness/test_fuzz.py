@@ -144,10 +144,10 @@ def test_gzip_that_is_cut_off_or_damaged(place, tmp_path):
         read(path)
 
 
-def test_what_is_no_parquet_is_told_where_rows_are_counted(tmp_path):
+def test_files_that_are_not_parquet_are_reported_when_rows_are_counted(tmp_path):
     path = tmp_path / "t.parquet"
     path.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(ValueError, match=r"t\.parquet is no Parquet file that can be read"):
+    with pytest.raises(ValueError, match=r"t\.parquet is not a readable Parquet file"):
         count_rows(readers_of(path))
 
 

@@ -23,7 +23,7 @@ FEWER = settings(max_examples=settings().max_examples // 4)
 
 @st.composite
 def clear(draw):
-    """Two classifiers that groups of eight rows tell apart, and a seed for what is done to them."""
+    """Two classifiers that groups of eight rows distinguish, and a seed for the transformation."""
     seed, d = draw(st.integers(0, 10_000), label="seed"), draw(st.integers(2, 5), label="d")
     rng = np.random.default_rng(seed)
     U = np.linalg.qr(rng.standard_normal((d, d)))[0][:2] * 2.5

@@ -58,7 +58,7 @@ WORK = {
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_repeated_work_leaves_nothing_behind(work, data, folder):
-    """Less than half of the labels per repetition: 64 kB in all, where 15 kB are seen."""
+    """Growth is below half of the labels per repetition: 64 kB in all (15 kB are typical)."""
     for _ in range(2):
         work(data, folder)
     gc.collect()
@@ -76,7 +76,7 @@ def test_repeated_work_leaves_nothing_behind(work, data, folder):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_fit_does_not_copy_the_rows(dtype):
-    """10 MB of single precision: what is traced beyond them stays below what a copy would take."""
+    """With 10 MB of float32 rows, additional traced memory stays below the size of a copy."""
     X, y, truth = make_linear_classifier_mixture(50_000, 50, weights=[0.6, 0.4], random_state=0)
     X = X.astype(dtype)
     mixture = LinearClassifierMixture(2, init=truth.profiles, subspace=None, max_iter=3)
@@ -89,7 +89,7 @@ def test_a_fit_does_not_copy_the_rows(dtype):
 
 
 def test_a_fit_to_groups_draws_samples_and_no_copy(monkeypatch):
-    """Rows are drawn for samples of fewer than all; a sample of all would be a copy of them."""
+    """Only samples smaller than all rows are drawn: a sample of all rows would be a copy."""
     X, y, truth = make_linear_classifier_mixture(
         20_000, 5, weights=[0.6, 0.4], group_size=5, random_state=0
     )

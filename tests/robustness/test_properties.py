@@ -54,13 +54,13 @@ def tables(draw, most_rows=120, most_features=5):
     return X, y, groups, weight
 
 
-def fitted_or_told(estimator, *rows, **named):
+def fitted_or_refused(estimator, *rows, **named):
     """Return the fitted estimator, or None if a clear sentence says why it cannot be fitted."""
     try:
         return estimator.fit(*rows, **named)
     except ValueError as error:
         sentence = str(error)
-    event(f"told: {sentence[:20]}")
+    event(f"refused: {sentence[:20]}")
     assert_clear(sentence)
     return None
 
@@ -73,7 +73,7 @@ def fitted_or_told(estimator, *rows, **named):
 def test_a_mixture_is_a_distribution(table, k, response):
     X, y, groups, weight = table
     mixture = LinearClassifierMixture(k, response=response, n_init=3, random_state=0)
-    if fitted_or_told(mixture, X, y, groups=groups, sample_weight=weight) is None:
+    if fitted_or_refused(mixture, X, y, groups=groups, sample_weight=weight) is None:
         return
     k = mixture.n_components_
     assert mixture.coef_.shape == (k, X.shape[1])
@@ -119,7 +119,7 @@ def test_components_are_orthonormal(table, estimator):
     named = {"sample_weight": weight}
     if getattr(estimator, "method", "paper") != "paper":
         named["groups"] = groups
-    if fitted_or_told(estimator, X, y, **named) is None:
+    if fitted_or_refused(estimator, X, y, **named) is None:
         return
     B = estimator.components_
     np.testing.assert_allclose(B @ B.T, np.eye(len(B)), atol=1e-10)
@@ -169,7 +169,7 @@ def test_what_is_stored_is_what_was_fitted(table, kind):
         "mixture": LinearClassifierMixture(2, n_init=2, random_state=0),
         "mirror": SpectralMirror(1, random_state=0),
     }[kind]
-    if fitted_or_told(model, X, y, groups=groups) is None:
+    if fitted_or_refused(model, X, y, groups=groups) is None:
         return
     with tempfile.TemporaryDirectory() as folder:
         save(model, Path(folder) / "model.skops")
@@ -184,7 +184,7 @@ def test_what_is_stored_is_what_was_fitted(table, kind):
 
 @given(tables(), st.sampled_from([("left", "right"), (1, 2), (True, False), (1, -1)]))
 def test_comparisons_do_not_depend_on_the_side(table, names):
-    """Whoever stands on the left: the difference changes its sign, and so does the label."""
+    """Swapping the sides changes the sign of the difference and the label, and nothing else."""
     X = table[0]
     half = len(X) // 2
     left, right = X[:half], X[half : 2 * half]

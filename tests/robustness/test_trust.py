@@ -26,14 +26,14 @@ def heavy_tails(rng, n, d):
 
 
 def too_many(n_sets, rate):
-    """How many false positives a test of this rate exceeds once in 10,000 times."""
+    """Number of false positives that a test of this rate exceeds once in 10,000 times."""
     return binom.isf(1e-4, n_sets, rate)
 
 
 @pytest.mark.filterwarnings("ignore::spectralmirror.WeakSignalWarning")
 @pytest.mark.parametrize("d", [2, 10])
 def test_labels_that_know_nothing_show_no_second_direction_in_heavy_tails(d):
-    """At a rate of 5 %; with noise that was learnt from too few rows it was half of them."""
+    """At a rate of 5 %; half were positive when the noise was estimated from too few rows."""
     n_found = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_labels_that_know_nothing_show_no_second_direction_in_heavy_tails(d):
 
 
 def test_few_groups_have_longer_intervals():
-    """Quantiles of t with one degree of freedom less than groups; normal ones without groups."""
+    """Intervals use t with G - 1 degrees of freedom for G groups, and the normal without."""
     X, y, truth = grouped(600, 20)
     mixture = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=truth.groups)
     assert mixture.degrees_of_freedom_ == 29
@@ -55,7 +55,7 @@ def test_few_groups_have_longer_intervals():
 
 
 def test_a_single_group_has_no_standard_errors():
-    """There is nothing to compare it with; without a word, errors once came out as about 0."""
+    """A single group has no robust covariance: standard errors are NaN, no longer about 0."""
     X, y, _ = grouped(400, 1)
     mixture = LinearClassifierMixture(1).fit(X, y, groups=np.zeros(400))
     assert mixture.covariance_ is None

@@ -35,7 +35,7 @@ UNITS = np.array([1e-150, 1e-50, 1.0, 1e50, 1e150])
 
 
 def subspace(estimator, **fit):
-    """Return what a transformer finds, of columns in units s, in units of 1."""
+    """Fit a transformer to columns in units s, and return its results in units of 1."""
 
     def answer(X, y, s=1.0):
         found = estimator().fit(X, y, **fit)
@@ -48,7 +48,7 @@ def subspace(estimator, **fit):
 
 
 def mixture(k=2, groups=None, sample_weight=None, **options):
-    """Return what a mixture finds and says, of columns in units s, in units of 1."""
+    """Fit a mixture to columns in units s, and return its results in units of 1."""
 
     def answer(X, y, s=1.0):
         found = LinearClassifierMixture(k, random_state=0, **options)
@@ -185,7 +185,7 @@ def test_subnormal_values_among_others():
 
 
 def nearly_collinear(share):
-    """Return rows whose last column is the first but for a small share, and what it hides."""
+    """Return rows whose last column is nearly the first, and the small part that differs."""
     A, B = X.copy(), X.copy()
     A[:, 4] = X[:, 0] + share * X[:, 4]
     B[:, 4] = (A[:, 4] - A[:, 0]) / share  # what rounding has left of it

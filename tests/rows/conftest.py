@@ -33,7 +33,7 @@ def small_samples(monkeypatch):
     for module in ("sign_flips", "gauss_newton"):
         monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.GROUPS_TO_FIT", 100)
     monkeypatch.setattr("spectralmirror.mixture.samples.LEAST_ROWS", 1000)
-    monkeypatch.setattr("spectralmirror.mixture.samples.ROWS_A_PARAMETER", 50)
+    monkeypatch.setattr("spectralmirror.mixture.samples.ROWS_PER_PARAMETER", 50)
     monkeypatch.setattr("spectralmirror.mixture.samples.SAMPLE_BYTES", 200_000)
-    monkeypatch.setattr("spectralmirror.mixture.newton.MOST_ROWS", 2000)
-    monkeypatch.setattr("spectralmirror.mixture.newton.GROUPS_A_COMPONENT", 100)
+    monkeypatch.setattr("spectralmirror.mixture.newton.LEAST_ROWS", 2000)
+    monkeypatch.setattr("spectralmirror.mixture.newton.GROUPS_PER_COMPONENT", 100)

@@ -1,4 +1,4 @@
-"""Arrays, .npy files, and blocks from a reader of one's own."""
+"""Arrays, .npy files, and blocks from the user's own reader."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_an_object_that_can_be_iterated_over_again(rows):
         scan(iter(Blocks()))
 
 
-def test_blocks_of_one_s_own_that_do_not_fit_together():
+def test_blocks_that_do_not_fit_together_are_refused():
     X, y, groups, weight = mixture_rows(600, 3)
     first, rest = slice(0, 300), slice(300, 600)
     for second, told in [

@@ -54,7 +54,7 @@ def test_a_value_that_is_missing(kind, value, rows, tmp_path):
         ("w", None, "must be finite and not negative, but is nan"),
     ],
 )
-def test_labels_groups_and_weights_that_cannot_be(column, value, told, rows, tmp_path):
+def test_invalid_labels_groups_and_weights_are_refused(column, value, told, rows, tmp_path):
     frame = table(*rows)
     values = frame[column].to_list()
     values[3000] = value

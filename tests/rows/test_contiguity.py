@@ -1,4 +1,4 @@
-"""Whether groups are contiguous, found out part by part."""
+"""Checking, part by part, whether groups are contiguous."""
 
 import numpy as np
 import pytest

@@ -230,7 +230,7 @@ def test_dask_knows_how_large_rows_are(rows):
     assert X.nbytes < sizeof(keyed) < 2 * X.nbytes
 
 
-def test_what_is_wrong_is_told(rows):
+def test_bad_use_is_reported(rows):
     X, y, _, _ = rows
     missing = X.copy()
     missing[3000, 2] = np.nan

@@ -31,7 +31,7 @@ def test_a_missing_package_is_reported_with_its_extra():
     assert raised.value.name == "missing_package"
 
 
-def test_a_missing_module_of_ours_is_no_missing_extra():
+def test_a_missing_module_of_ours_is_not_a_missing_extra():
     ours = pytest.raises(ModuleNotFoundError, match=r"^No module named 'spectralmirror\.nothing'")
     with ours, needs_extra("plot", "Plotting"):
         import spectralmirror.nothing  # noqa: F401

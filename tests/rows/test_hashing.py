@@ -1,4 +1,4 @@
-"""Keys of groups, and samples that a hash decides."""
+"""Keys of groups, and samples chosen by a hash."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a model says of the rows of a scan, written to a file."""
+"""Results of a model for the rows of a scan, written to a file."""
 
 import numpy as np
 import polars as pl
@@ -43,7 +43,7 @@ def test_map_to_writes_what_the_methods_return(rows, tmp_path):
     assert not list((tmp_path / "out").glob(".unfinished*"))
 
 
-def test_map_to_wants_groups_together(rows, tmp_path):
+def test_map_to_needs_contiguous_groups(rows, tmp_path):
     X, y, groups, weight = rows
     table(X, y, groups, weight).write_parquet(tmp_path / "mixed.parquet")
     source, fitted = scanned(tmp_path / "mixed.parquet", groups="who"), mixture().fit(X, y)

@@ -10,13 +10,13 @@ from spectralmirror.rows.messages import (
     CollinearError,
     ColumnError,
     did_you_mean,
+    did_you_mean_or_list,
     first_missing,
     listed,
     named_columns,
     numbers,
     one_line,
     shortened,
-    told_names,
 )
 
 
@@ -66,7 +66,7 @@ def test_the_first_missing_value(values, row):
 def test_the_end_of_a_sentence_about_an_unknown_name():
     assert did_you_mean("incme", ["income", "age"]) == "; did you mean 'income'?"
     assert did_you_mean("x", ["income", "age"]) == "."
-    assert told_names("x", ["income", "age"]) == "; its columns are 'income', 'age'."
+    assert did_you_mean_or_list("x", ["income", "age"]) == "; its columns are 'income', 'age'."
     assert listed(map(str, range(14))).endswith("'11' and 2 more")
 
 

@@ -26,7 +26,7 @@ def test_any_partitioning(sizes, grouped, weighted):
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-def test_one_row_a_part_and_parts_of_one_class(grouped):
+def test_parts_of_one_row_and_parts_of_one_class(grouped):
     X, y, groups, _ = mixture_rows(400, 3)
     order = np.argsort(y, kind="stable")
     X, y, groups = X[order], y[order], groups[order] if grouped else None

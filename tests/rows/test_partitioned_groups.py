@@ -70,7 +70,7 @@ def test_few_large_groups_stay_out_of_memory(monkeypatch):
 
 
 def test_groups_of_one_row_that_counts(rows):
-    """A second row of weight 0 is no company."""
+    """A row whose only companion in its group has weight 0 counts as a single row."""
     X, y, _, _ = rows
     groups, weight = np.arange(4000), np.ones(4000)
     groups[1], weight[1] = 0, 0

@@ -76,7 +76,7 @@ def test_files_that_end_too_early(kind, rows, tmp_path):
 
 
 def vanishing(rows, folder, act):
-    """Return a source on one of whose files something is done after the first pass."""
+    """Return a source of which one file is changed after the first pass."""
     to_parquet(table(*rows), folder)
     source = scanned(folder)
     rowset, _ = source.grouped_rows()

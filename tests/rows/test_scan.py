@@ -60,7 +60,7 @@ def test_every_kind_of_file(kind, which, rows, expected, tmp_path):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_way_to_find_the_subspace(options, weighted, rows):
     X, y, _, weight = rows
-    weight = weight + 0.25 if weighted else None  # no counts
+    weight = weight + 0.25 if weighted else None  # non-integer
     source = scan(blocks_of([1, 700, 0, 2500, 799], X, y, None, weight), block_bytes=SMALL)
     estimator = SpectralMirror(**{"n_components": 2, "random_state": 0, **options})
     with warnings.catch_warnings():

@@ -119,7 +119,7 @@ def test_a_task_that_fails_once(there, tmp_path):
     assert_alike(found, mirror().fit(frame[NAMES], frame["y"]))
 
 
-def test_what_is_wrong_is_told(there, spark):
+def test_bad_use_is_reported(there, spark):
     df, _ = there
     from pyspark.sql import functions
 

@@ -1,4 +1,4 @@
-"""Weights: their sums add up in any order, and their scale means nothing but counts do."""
+"""Weights: sums merge in any order; integers are frequencies, other weights have no scale."""
 
 import numpy as np
 import pytest
@@ -74,6 +74,6 @@ def test_one_number_is_the_weight_of_every_row():
         ([1e300, 1e-300], "so large in row 0 that all other rows vanish"),
     ],
 )
-def test_weights_that_cannot_be(weight, message):
+def test_invalid_weights_are_refused(weight, message):
     with pytest.raises(ValueError, match=message):
         check_weights(weight, 2, np.float64)

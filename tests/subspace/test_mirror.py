@@ -19,7 +19,7 @@ from spectralmirror.subspace.whitening import Whitening
 
 
 def problem(shift=0.0, dtype=np.float64, n=400, d=4):
-    """Return rows in several blocks, with weights of which some are 0, and a direction."""
+    """Return rows in several blocks, with weights (some of them 0), and a direction."""
     rng = np.random.default_rng(0)
     X, y = (rng.standard_normal((n, d)) + shift).astype(dtype), rng.choice([-1.0, 1], n)
     rows = Rows(X, y.astype(dtype), rng.integers(0, 3, n).astype(dtype), block_bytes=2000)

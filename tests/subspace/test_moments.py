@@ -1,4 +1,4 @@
-"""Block statistics: merged in any way they give the same, and hard numbers do not spoil them."""
+"""Block statistics: the order of merging does not matter, and extreme numbers do no harm."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Eigenvalues by their distance from the bulk, and how far those of pure noise stray."""
+"""Eigenvalues sorted by distance from the bulk, and their distribution under pure noise."""
 
 import numpy as np
 import pytest

@@ -154,7 +154,7 @@ def test_false_positives_for_labels_independent_of_the_features(case, options):
 
 @pytest.mark.parametrize("d", [20, 150])
 def test_no_false_positives_beside_true_components(d):
-    """P(count > k) is 1 % a data set: 3 or more of 30 have probability 0.003."""
+    """P(count > k) is 1 % per data set: 3 or more of 30 have probability 0.003."""
     over = 0
     for seed in range(30):
         X, y, _ = make_linear_classifier_mixture(

@@ -1,4 +1,4 @@
-"""The archive of a stored model, and what is refused before anything is made of it."""
+"""The archive of a stored model, and what is refused before any object is built from it."""
 
 import io
 import json

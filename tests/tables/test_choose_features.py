@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from spectralmirror.rows.files.readers import readers_of
-from spectralmirror.tables.choose_features import choose_features, told_missing
+from spectralmirror.tables.choose_features import choose_features, missing_sentence
 from spectralmirror.tables.column_roles import ColumnRoles
 
 
@@ -87,7 +87,7 @@ def test_text_that_is_not_a_category_is_described(text, sentence):
 
 def test_missing_values_are_listed_most_frequent_first():
     counts = {f"c{i}": i + 1 for i in range(14)}
-    told = told_missing(counts, 1_000)
+    told = missing_sentence(counts, 1_000)
     assert told.startswith("Values are missing in some of 1,000 rows: 'c13' 14, 'c12' 13")
     assert told.endswith("'c2' 3 and 2 more columns.")
 
@@ -123,7 +123,7 @@ def test_single_precision_stays_so_unless_something_is_double():
     assert chosen_of(frame_of(x=x, z=x.astype(float))).recipe.dtype == "float64"
 
 
-def test_notes_tell_what_was_left_out_or_looks_like_an_identifier():
+def test_notes_mention_what_was_left_out_or_looks_like_an_identifier():
     told = " ".join(chosen_of(frame_of(id=range(5), x=[3.0, 1, 2, 9, 5], one=[1] * 5)).notes)
     assert "'one' holds the same value in all rows" in told
     assert "'id' counts up" in told
@@ -147,6 +147,6 @@ def test_notes_tell_what_was_left_out_or_looks_like_an_identifier():
         (pl.DataFrame({"x": [], "y": []}), {}, "has no rows"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(frame, roles, sentence):
+def test_invalid_columns_are_refused_by_name(frame, roles, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         chosen_of(frame, **roles)

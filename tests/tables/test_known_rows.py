@@ -1,4 +1,4 @@
-"""Rows of files as a fitted table takes them."""
+"""Rows of files, encoded for a fitted table."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""Models on disk: the same to the last bit, whole, and no code of anybody."""
+"""Models on disk: equal to the last bit, complete, and free of code."""
 
 import json
 import os

@@ -58,7 +58,7 @@ def main() -> None:
     except OSError as problem:  # nobody reads the output, or the disk is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(problem, BrokenPipeError):
-            sys.stderr.write(f"{problem.strerror}, where this is printed.\n")
+            sys.stderr.write(f"{problem.strerror}: the output could not be printed.\n")
         sys.exit(1)
 
 

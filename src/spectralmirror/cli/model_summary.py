@@ -1,4 +1,4 @@
-"""A fitted table in lines for the terminal."""
+"""The summary of a fitted table that the terminal shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from spectralmirror.cli.console import say
 from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
-from spectralmirror.report.cautions import CLOSE, ROWS_A_PARAMETER
+from spectralmirror.report.cautions import CLOSE, ROWS_PER_PARAMETER
 from spectralmirror.responses import get_response
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _headline(fitted: FittedTable) -> Iterator[str]:
 
 def _warnings(mixture: Any, n_rows: int) -> Iterator[str]:
     """Yield those warnings of the report that depend on the fit alone."""
-    if n_rows / mixture.n_parameters_ < ROWS_A_PARAMETER:
+    if n_rows / mixture.n_parameters_ < ROWS_PER_PARAMETER:
         yield (
             f"Warning: {n_rows:,} rows are few for {mixture.n_parameters_} parameters: effects "
             "look larger and more certain than they are."

@@ -24,7 +24,7 @@ Name = StrEnum(
     "Name",
     "figure1 figure2 figure3 figure4 span hessian experts cost median blindspot all",
 )
-#: Without a terminal for the bar, a line is printed every so many seconds.
+#: Seconds between two lines of progress, which replace the bar if there is no terminal.
 SECONDS_BETWEEN_LINES = 60.0
 KEPT = "What is finished is kept."
 
@@ -80,8 +80,8 @@ def reproduce(
         what = type(problem).__name__
         fail(f"A process was killed, or memory ran out ({what}): try --jobs 1. {KEPT}", code=1)
     except OSError as problem:
-        where = f"in {output} or where this is printed"
-        fail(f"{problem.strerror or problem}, {where}. {KEPT}", code=1)
+        where = f"while writing to {output} or printing"
+        fail(f"{problem.strerror or problem} {where}. {KEPT}", code=1)
     except RuntimeError as problem:
         fail(f"{problem} {KEPT}", code=1)
 
@@ -92,7 +92,7 @@ def _reproduce(name: str, output: Path, scale: str, jobs: int, quiet: bool) -> N
     from spectralmirror.experiments.reproduce import reproduce as run
 
     start = printed = time.monotonic()
-    counts: list[int] = []  # of finished cells: the first one is of earlier runs
+    counts: list[int] = []  # numbers of finished cells; the first one counts those of earlier runs
     with _progress(quiet) as progress:
         task = progress.add_task(name, total=None)
 

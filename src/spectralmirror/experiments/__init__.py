@@ -3,7 +3,7 @@
 An :class:`Experiment` is a list of cells and a function that measures one of them. `figure1` to
 `figure4` are the paper's figures; `span`, `hessian`, `experts`, `cost`, `median` and `blind_spot`
 test its claims. They share `data` and `references`. `runner` measures cells on all cores, `store`
-keeps those that are finished (`sources` tells when code has changed), `figures` draws the tables,
+keeps those that are finished (`sources` detects changes of the code), `figures` draws the tables,
 `findings` puts them into sentences, and `reproduce` writes all of it to files.
 """
 

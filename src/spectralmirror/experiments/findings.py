@@ -1,4 +1,4 @@
-"""What the tables say, in sentences: the source of every number that the documentation quotes."""
+"""Sentences that summarise the tables: the source of every number in the documentation."""
 
 from __future__ import annotations
 

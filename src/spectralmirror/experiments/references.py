@@ -1,4 +1,4 @@
-"""What estimates are compared with: an oracle, and the information bound."""
+"""References to compare estimates with: an oracle, and the information bound."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ SOURCES = _read()
 def modules_behind(module: str) -> tuple[str, ...]:
     """Return a module and all modules of the package that it imports, directly or indirectly.
 
-    What cannot change a number is left out without being named: the pictures, the findings, the
-    report and the command line import the experiments, and never the other way round.
+    Pictures, findings, the report and the command line import the experiments, and are never
+    imported by them. They cannot change a number, and are therefore not included.
     """
     found: set[str] = set()
     waiting = [module]

@@ -31,7 +31,7 @@ def component_scores(
         with np.errstate(over="ignore", invalid="ignore"):
             found = np.asarray(shifted(block.X, origin) @ directions, dtype=np.float64) + t
         bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
-        if len(bad):  # a sum of huge terms of both signs
+        if len(bad):  # the terms are huge and of both signs
             found[bad] = _scores_of_huge_rows(shifted(block.X[bad], origin), profiles, t)
         return np.clip(found, -FURTHEST, FURTHEST, out=found)
 

@@ -112,7 +112,7 @@ def em_step(likelihood: Likelihood, old: Parameters) -> tuple[Parameters, float,
         trial = profiles + size[:, None] * steps
         found = _expect(likelihood, old, trial)
         n_passes += 1
-        # each component is a regression of its own: those that got worse try half the step
+        # each component is a separate regression: those that got worse try half the step
         better = _expected(found, trial, penalty) >= _expected(sums, profiles, penalty)
         profiles, sums = np.where(better[:, None], trial, profiles), sums.updated(found, better)
         size = np.where(better, 1.0, size / 2)

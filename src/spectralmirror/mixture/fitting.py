@@ -41,7 +41,7 @@ class Fit:
     starts : list of Start
         Best first.
     information : Information or None
-        None if there is none, or if the maximum is not a proper one.
+        None if it was not computed, or if the maximum is not a proper one.
     n_dropped : int
         Number of components that were left without rows.
     """

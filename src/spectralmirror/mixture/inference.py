@@ -49,7 +49,7 @@ class StandardErrors:
 
 
 def standard_errors(fit: Fit, *, regular: bool) -> StandardErrors:
-    """Return the standard errors of a fit; NaN unless it is `regular` and has an information."""
+    """Return the standard errors of a fit; NaN if it is not `regular` or lacks an information."""
     grouped = fit.likelihood.rows
     k, d = len(fit.ascent.parameters), fit.likelihood.coordinates.back.shape[1]
     robust = grouped.is_grouped or grouped.rows.has_fractions
@@ -75,7 +75,7 @@ def covariance(
 ) -> Matrix:
     """Return the covariance of theta-hat without its last logit.
 
-    A group whose weight is a count stands for that many groups; any other weight makes one group
+    A group with an integer weight w stands for w groups; a non-integer weight makes a single group
     more important. The robust covariance needs at least two groups.
     """
     inverse = found.inverse
@@ -91,7 +91,7 @@ def covariance(
 def score_products(
     likelihood: Likelihood, parameters: Parameters, *, counts: bool = False
 ) -> Matrix:
-    """Return K = sum_G w_G^2 s_G s_G' (w_G for counts), s_G being the gradient of log P(y_G)."""
+    """Return K = sum_G w_G^2 s_G s_G' (w_G for frequencies); s_G is the gradient of log P(y_G)."""
     k, M = len(parameters), likelihood.coordinates.of_rows
     sums = reduce(
         likelihood.rows,

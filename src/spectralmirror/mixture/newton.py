@@ -16,10 +16,11 @@ from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["MOST_PARAMETERS", "Information", "NewtonState", "Top", "information", "polish"]
 
-#: Second derivatives are summed over a sample of this many rows, or more rows per parameter.
-MOST_ROWS, ROWS_A_PARAMETER = 150_000, 50
+#: Second derivatives are summed over a sample of about this many rows, in total or per parameter,
+#: whichever is more.
+LEAST_ROWS, ROWS_PER_PARAMETER = 150_000, 50
 #: And of this many groups per component.
-GROUPS_A_COMPONENT = 1_000
+GROUPS_PER_COMPONENT = 1_000
 #: The information of more parameters than this is not computed.
 MOST_PARAMETERS = 3_000
 #: Newton steps end when the predicted gain is below this, which is 1e-5 standard errors.
@@ -114,7 +115,8 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
     size = len(parameters.packed()) - 1
     if size > MOST_PARAMETERS:
         return None
-    n_rows, n_groups = max(MOST_ROWS, ROWS_A_PARAMETER * size), GROUPS_A_COMPONENT * len(parameters)
+    n_rows = max(LEAST_ROWS, ROWS_PER_PARAMETER * size)
+    n_groups = GROUPS_PER_COMPONENT * len(parameters)
     part = likelihood.on(likelihood.rows.sample(n_rows, n_groups, seed))
     share = part.rows.total_weight / likelihood.rows.total_weight
     matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share
@@ -135,7 +137,7 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
 def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> Top:
     """Take Newton steps until they gain nothing more.
 
-    One information matrix serves for as long as each step promises far less than the one before.
+    An information matrix is reused as long as each predicted gain is far below the one before.
     The climb has converged only if the last predicted gain is small; at a saddle it leaves along
     the direction that curves upwards.
     """
@@ -173,7 +175,7 @@ def _next_state(likelihood: Likelihood, state: NewtonState, seed: int) -> Newton
 
 
 def _uphill(likelihood: Likelihood, state: NewtonState) -> NewtonState | None:
-    """Take a Newton step, or the largest part of it that does not lose; None if all lose."""
+    """Take a Newton step, or the largest part of it that does not decrease L; None if all do."""
     best = state.ascent
     noise = 10 * float(np.finfo(likelihood.rows.rows.dtype).eps) * abs(best.value)
     for n_tried, size in enumerate((1.0, 0.5, 0.1, 0.01), start=1):
@@ -188,7 +190,7 @@ def _uphill(likelihood: Likelihood, state: NewtonState) -> NewtonState | None:
 
 
 def _escaped(likelihood: Likelihood, best: Ascent, direction: Vector) -> Ascent:
-    """Leave a saddle: if a step to either side gains, the climb has not converged."""
+    """Leave a saddle: if a step to either side increases L, the climb has not converged."""
     for size in (1.0, -1.0, 10.0, -10.0):
         trial = _moved(best, size * direction)
         value = likelihood.evaluate(trial)[0]

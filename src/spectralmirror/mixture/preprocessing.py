@@ -1,4 +1,4 @@
-"""What is learnt about the features before the likelihood: their whitening and the subspace."""
+"""What is estimated before the likelihood is maximised: whitening of the features, and subspace."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def whiten(rows: Source) -> Features:
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """What is learnt about the features for any number of components, each part at most once.
+    """Whitening and subspace for any number of components; each part is computed at most once.
 
     Attributes
     ----------
     grouped : GroupedRows
         The rows.
     subspace : "auto", SpectralMirror, array-like or None
-        Where to look for starts, as the user said it.
+        Where to look for starts, as the user passed it.
     names : ndarray or None
         Names of the features.
     streams : callable

@@ -19,11 +19,11 @@ from spectralmirror.rows.types import Matrix
 __all__ = ["WarmStart", "follow_maximum", "growing_samples", "largest_sample", "start_sample"]
 
 #: Starts are compared on at least this many rows, in total and per parameter.
-LEAST_ROWS, ROWS_A_PARAMETER = 5_000, 200
-#: And on this many rows of the rarer class per parameter: one class alone says nothing.
-RARE_A_PARAMETER = 10
+LEAST_ROWS, ROWS_PER_PARAMETER = 5_000, 200
+#: And on this many rows of the rarer class per parameter: a single class holds no information.
+RARE_PER_PARAMETER = 10
 #: And on this many groups per component.
-GROUPS_A_COMPONENT = 200
+GROUPS_PER_COMPONENT = 200
 #: Samples grow by this factor on the way to all rows.
 GROWTH_FACTOR = 4
 
@@ -47,8 +47,8 @@ class WarmStart:
 def start_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of a sample that is large enough to compare starts."""
     n_parameters = task.k * len(likelihood.coordinates.matrix)
-    rare = RARE_A_PARAMETER * n_parameters / max(_rarer_share(likelihood.rows), 1e-9)
-    n_rows = max(LEAST_ROWS, ROWS_A_PARAMETER * n_parameters, int(rare))
+    rare = RARE_PER_PARAMETER * n_parameters / max(_rarer_share(likelihood.rows), 1e-9)
+    n_rows = max(LEAST_ROWS, ROWS_PER_PARAMETER * n_parameters, int(rare))
     return likelihood.on(likelihood.rows.draw(n_rows, _least_groups(task), task.seed + 1))
 
 
@@ -102,7 +102,7 @@ def follow_maximum(task: Task, start: Parameters, samples: list[Likelihood]) -> 
 
 
 def _least_groups(task: Task) -> int:
-    return GROUPS_A_COMPONENT * task.k
+    return GROUPS_PER_COMPONENT * task.k
 
 
 def _rarer_share(grouped: GroupedRows) -> float:

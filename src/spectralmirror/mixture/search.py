@@ -27,7 +27,7 @@ __all__ = ["find_maxima"]
 
 #: The search ends when this many starts have reached the best maximum.
 N_AGREE = 3
-#: If the most likely component has this mean probability, the likelihood has few maxima.
+#: If the most likely component has at least this mean probability, the likelihood has few maxima.
 CERTAIN = 0.9
 #: From this many components on, components of the best maximum are replaced.
 LEAST_REPLACED = 3

@@ -20,7 +20,7 @@ MARGIN = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A fit for some number of components, and what was learnt about the features on the way."""
+    """A fit for some number of components, and the estimates of the features that it used."""
 
     fit: Fit
     features: Features

@@ -33,7 +33,7 @@ __all__ = [
 RELAXATION = (1.5e-4, 5e-5, 1.5e-5)
 #: The penalty l2 / n under which components are grown.
 GROWTH = 5e-5
-#: A climb ends at a step that gains less than this: under a relaxed penalty, and under the user's.
+#: Tolerances: a climb ends at a step that gains less, under a relaxed penalty and the user's own.
 ROUGH, FINE = 0.3, 0.01
 #: Two maxima count as the same if their values differ by less than this.
 ALIKE = 0.5
@@ -48,7 +48,7 @@ NORM = 5.0
 
 @dataclass(frozen=True)
 class Start:
-    """One start, and how far it led.
+    """One start, and the maximum to which it led.
 
     Attributes
     ----------

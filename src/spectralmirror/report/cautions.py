@@ -10,13 +10,13 @@ from typing import Any
 
 from spectralmirror.responses import get_response
 
-__all__ = ["CLOSE", "ROWS_A_PARAMETER", "cautions", "supported"]
+__all__ = ["CLOSE", "ROWS_PER_PARAMETER", "cautions", "supported"]
 
 #: With fewer rows per parameter, estimates of logistic regressions are known to be too large and
 #: their intervals too short.
-ROWS_A_PARAMETER = 10
-#: If a label is rare, its rows are what counts: half as many as of all rows with balanced labels.
-RARE, RARE_A_PARAMETER = 0.2, 5
+ROWS_PER_PARAMETER = 10
+#: The same for the rows of the rarer label: half as many, as there would be with balanced labels.
+RARE, RARE_PER_PARAMETER = 0.2, 5
 #: With fewer groups, cluster-robust standard errors come out too small.
 FEWEST_GROUPS = 50
 #: The fit itself adds starts until this many agree.
@@ -27,7 +27,7 @@ TINY_WEIGHT = 0.05
 USEFUL_MARGIN = 0.05
 #: Labels with a log-likelihood per row above minus this are separated.
 SEPARATED = 1e-4
-#: No classifier that people disagree about has such an AUC: a feature must contain the label.
+#: No honest classifier has such an AUC: some feature must contain the label.
 DISGUISED = 0.9995
 #: Smaller differences of BIC mean little (Kass and Raftery 1995 call larger ones "very strong").
 CLOSE = 10.0
@@ -57,20 +57,20 @@ def _of_rows(data: dict[str, Any]) -> Iterator[Caution]:
     rows, parameters = data["rows"], data["model"]["n_parameters"]
     per_parameter = rows["fitted"] / parameters
     rarer = min(data["labels"]["share_positive"], 1 - data["labels"]["share_positive"])
-    if per_parameter < ROWS_A_PARAMETER:
+    if per_parameter < ROWS_PER_PARAMETER:
         yield {
             "kind": "few_rows",
             "n_rows": rows["fitted"],
             "n_parameters": parameters,
             "per_parameter": per_parameter,
-            "enough": ROWS_A_PARAMETER,
+            "enough": ROWS_PER_PARAMETER,
         }
-    elif rarer < RARE and rarer * per_parameter < RARE_A_PARAMETER:
+    elif rarer < RARE and rarer * per_parameter < RARE_PER_PARAMETER:
         yield {
             "kind": "rare_label",
             "share": rarer,
             "per_parameter": rarer * per_parameter,
-            "enough": RARE_A_PARAMETER,
+            "enough": RARE_PER_PARAMETER,
         }
     n_groups = rows["n_groups"]
     if n_groups is not None and n_groups < FEWEST_GROUPS and rows["looked_at"] >= rows["fitted"]:

@@ -21,7 +21,7 @@ MAX_CANDIDATES = 200
 
 
 def examples(inputs: Inputs) -> list[dict[str, Any]]:
-    """Return rows that only one classifier labels so, for each, and the columns that matter."""
+    """Return, for each classifier, rows that only it labels so, and the columns that matter."""
     mixture, k = inputs.mixture, inputs.mixture.n_components_
     if k == 1:
         return [{"columns": [], "rows": []}]

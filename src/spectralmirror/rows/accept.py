@@ -1,4 +1,4 @@
-"""Whatever is passed to fit, as rows in groups: arrays, scans, Dask and Spark collections."""
+"""Turn what is passed to fit (arrays, scans, Dask and Spark collections) into grouped rows."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> N
 def on_parts(
     width: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda _: np.float64
 ) -> Callable[[Method], Method]:
-    """Let a method that takes rows take Dask collections, too: lazily, partition by partition.
+    """Let a method that takes rows accept Dask collections too, lazily, partition by partition.
 
     `width` and `dtype` are functions of the estimator: the number of columns that the method
     returns (None for one value per row), and their type.

@@ -1,4 +1,4 @@
-"""What users pass, turned into rows, or refused in one clear sentence."""
+"""Validate what users pass, and turn it into rows; errors are one clear sentence."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def memory() -> int | None:
 
 
 def _validated(check: Callable[..., Any], X: Any, *labels: Any) -> Any:
-    """Let scikit-learn turn X into floats, which may be infinite; name the column if it cannot."""
+    """Convert X to floats by scikit-learn, infinite values included; an error names the column."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # infinite values are reported later
             return check(X, *labels, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
@@ -188,7 +188,7 @@ def check_group_keys(groups: Any, n: int) -> NDArray[np.uint64] | None:
 
 
 def _numbered(groups: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the different values of groups, and the number of its value for each row."""
+    """Return the distinct values of groups, and for each row the index of its value."""
     refuse_masked(groups, "groups")
     values = np.asarray(groups)
     if values.dtype.kind in "US" and isinstance(groups, list | tuple):

@@ -1,4 +1,4 @@
-"""Types of columns by their names, whichever library they belong to: NumPy, pandas, Arrow, Spark.
+"""Classify column types by name, for all libraries alike: NumPy, pandas, Arrow, Spark.
 
 A name is what these libraries have in common ("Int64", "int64", "uint8", "bigint").
 """
@@ -17,7 +17,7 @@ _NUMBERS = (
     *("tinyint", "smallint", "bigint", "null"),
 )
 _TEXT = ("string", "str", "utf8", "large_string", "object", "categorical", "enum", "dictionary")
-#: NumPy turns these into numbers of some unit without a word.
+#: NumPy silently converts these to numbers in some unit.
 _TIMES = ("date", "time", "duration", "period", "interval")
 _SINGLE = {"float32", "float16", "float", "halffloat", "half"}
 
@@ -33,7 +33,7 @@ def check_columns(types: Mapping[Any, Any], where: str = "") -> None:
 
 
 def is_number(kind: Any) -> bool:
-    """Return whether a type is one of integers, floating-point numbers or truth values."""
+    """Return whether a type holds integers, floating-point numbers or booleans."""
     if isinstance(kind, np.dtype):
         return kind.kind in "fiub"
     name = str(kind).lower()
@@ -41,7 +41,7 @@ def is_number(kind: Any) -> bool:
 
 
 def is_time(kind: Any) -> bool:
-    """Return whether a type is one of dates, times, durations, periods or intervals."""
+    """Return whether a type holds dates, times, durations, periods or intervals."""
     return str(kind).lower().startswith(_TIMES)
 
 
@@ -54,5 +54,5 @@ def family(kind: Any) -> str:
 
 
 def common_dtype(types: Iterable[Any]) -> np.dtype[Any]:
-    """Return float32 if no column has more digits than that, otherwise float64."""
+    """Return float32 if float32 can represent every column, otherwise float64."""
     return np.dtype(np.float32 if {str(kind).lower() for kind in types} <= _SINGLE else np.float64)

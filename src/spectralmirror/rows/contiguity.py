@@ -1,4 +1,4 @@
-"""Whether the rows of each group are contiguous, found out part by part."""
+"""Check, part by part, whether the rows of each group are contiguous."""
 
 from __future__ import annotations
 

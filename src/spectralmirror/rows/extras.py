@@ -24,7 +24,8 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
     Raises
     ------
     ImportError
-        If a package of others is missing. A missing module of our own is a fault, and stays one.
+        If a third-party package is missing. If a module of spectralmirror itself is missing, which
+        is a bug, the error is raised unchanged.
     """
     try:
         yield

@@ -51,7 +51,7 @@ class NamedMatrix:
 
 
 def check_kind(X: Any) -> Any:
-    """Return X, lists as an array; raise if it is no table, or would be read as something else."""
+    """Return X, with lists as an array; raise if X is not a table, or would be misread."""
     refuse_masked(X, "X")
     if isinstance(X, str | PathLike):
         raise ValueError(
@@ -83,7 +83,9 @@ def _array(X: Any) -> Any:
     try:
         array = np.asarray(X)
     except ValueError:
-        raise ValueError("The rows of X are not all equally long, so they make no table.") from None
+        raise ValueError(
+            "The rows of X are not all equally long, so they do not form a table."
+        ) from None
     return X if array.dtype == object else array
 
 

@@ -150,7 +150,7 @@ class GroupedRows(Protocol):
         Parameters
         ----------
         n_rows, n_groups : int
-            Approximate numbers of rows and of groups that it has at least.
+            Approximate minimum numbers of rows and of groups.
         seed : int
             The same seed gives the same sample, however the rows are stored.
         """
@@ -302,9 +302,10 @@ class InMemoryGroups(GroupedRows):
 
 
 def _share_of_groups(grouped: GroupedRows, n_rows: int, n_groups: int) -> float:
-    """Return the share of groups with about `n_rows` rows and `n_groups` groups; 1 from 1/2 on.
+    """Return the share of groups to sample for about `n_rows` rows and `n_groups` groups.
 
-    It is bounded by the memory that a sample may take, however large the groups are.
+    It is 1 if at least half of the groups would be sampled, and it is limited so that the sample
+    takes at most `SAMPLE_BYTES`, however large the groups are.
     """
     rows = grouped.rows
     share = max(n_rows / rows.n_present, n_groups / grouped.n_groups)

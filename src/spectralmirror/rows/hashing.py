@@ -1,9 +1,9 @@
-"""Samples that do not depend on how rows are stored: a hash of their number decides.
+"""Random samples of rows, chosen by a hash of the row number, however the rows are stored.
 
 Rows are numbered in the order of the source, without those of weight 0. A row or a group is in a
 sample if its hashed number is small, wherever it is read: the same seed gives the same sample from
 one file or seven, in one process or many. (A hash of the row's values would not depend on its place
-either, but it takes all copies of a row or none, which is no sample of answers to a survey.)
+either, but would select all copies of a row or none: not a random sample of survey answers.)
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _buffers = threading.local()  # the threads of a sum end with it, and so do thei
 
 
 def sample_origin(X: Features) -> AnyArray | None:
-    """Return a point amid the rows to subtract before summing, or None if 0 serves as well.
+    """Return a point near the rows to subtract before summing, or None if 0 is near enough.
 
     The point is the mean of a few rows, in the precision of X, so that x - o is exact for x near
     o. It changes results by no more than rounding.

@@ -14,6 +14,7 @@ __all__ = [
     "CollinearError",
     "ColumnError",
     "did_you_mean",
+    "did_you_mean_or_list",
     "first_missing",
     "is_missing",
     "listed",
@@ -22,7 +23,6 @@ __all__ = [
     "one_line",
     "refuse_masked",
     "shortened",
-    "told_names",
 ]
 
 #: Longest value that is shown in a sentence.
@@ -125,7 +125,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else "."
 
 
-def told_names(name: str, names: Iterable[str]) -> str:
+def did_you_mean_or_list(name: str, names: Iterable[str]) -> str:
     """Return the end of a sentence about an unknown name: close names, or else all of them."""
     names = list(names)
     close = did_you_mean(name, names)

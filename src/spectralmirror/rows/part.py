@@ -136,7 +136,7 @@ Piece = TypeVar("Piece", bound=_Keyed)
 
 
 def whole_groups(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    """Yield lists of pieces that together hold whole groups, where rows of a group are contiguous.
+    """Yield lists of pieces that together hold whole groups; rows of a group must be contiguous.
 
     Pieces are non-empty :class:`Rows` or :class:`Part`; they are cut where the last group begins.
     """

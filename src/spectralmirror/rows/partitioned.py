@@ -1,6 +1,7 @@
 """Rows in parts that are not in memory together: batches of a file, partitions of a cluster.
 
-A survey of all parts comes first; after it, each part becomes rows by itself, wherever it is.
+A survey of all parts comes first. Each part can then be turned into rows independently, wherever it
+is stored.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class PartitionedRows:
     encoding : Encoding
         How a part is turned into rows.
     window : tuple of int
-        First row, and last row + 1, of the rows that are meant.
+        First row, and last row + 1, of the selected rows.
     passes : Counter
         How often the rows were read.
     """
@@ -157,7 +158,7 @@ class StreamedRows(PartitionedRows):
                 found += len(rows)
                 yield rows
             if start >= self.window[1] < total:
-                break  # the rest is not meant; after all rows there must be no more
+                break  # later rows are not selected; if all are, none may follow
         if found != self.n_present or start > total:
             raise ValueError(
                 f"The files had {total:,} rows when they were first read, and have {start:,} now: "

@@ -1,6 +1,6 @@
 """Whole groups from rows that are not in memory.
 
-A partition of whole groups is :class:`InMemoryGroups` none of whose groups has a row elsewhere.
+A partition of whole groups is an :class:`InMemoryGroups` that holds every row of its groups.
 The rest of the library sees all of them as one :class:`GroupedRows`.
 """
 
@@ -29,7 +29,8 @@ from spectralmirror.rows.types import AnyArray
 __all__ = ["ContiguousGroups", "PartitionedGroups", "SpilledGroups", "group_rows", "joined_groups"]
 
 T = TypeVar("T")
-#: Size of a temporary file of scattered groups, which is read at once, and how many there may be.
+#: Size of a temporary file of scattered groups, which is read as a whole, and the maximum number of
+#: such files.
 BUCKET_BYTES = 64_000_000
 MOST_BUCKETS = 500
 
@@ -181,7 +182,7 @@ class ContiguousGroups:
 class SpilledGroups:
     """Groups whose rows are scattered: written to temporary files, each with whole groups.
 
-    Every row is written once, to the file that the key of its group decides.
+    Every row is written once, to the file that the key of its group determines.
     """
 
     def __init__(self, rows: StreamedRows):

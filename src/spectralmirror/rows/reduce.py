@@ -111,7 +111,7 @@ def collect(source: Any, function: Callable[[Any], AnyArray]) -> AnyArray:
 
 
 def sum_of(blocks: Iterable[Block], statistic: Callable[[Block], T]) -> T:
-    """Return the sum over blocks one after the other, in one of several processes of a machine."""
+    """Return the sum over the blocks one by one, for one of several processes on a machine."""
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         return functools.reduce(operator.add, map(statistic, blocks))
 

@@ -1,4 +1,4 @@
-"""What every collection of rows can do, wherever the rows are."""
+"""The interface of every collection of rows, wherever the rows are stored."""
 
 from __future__ import annotations
 

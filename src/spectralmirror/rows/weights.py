@@ -37,7 +37,7 @@ def check_weights(sample_weight: ArrayLike, n: int, dtype: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class WeightSums:
-    """Sums over all weights, which can be added.
+    """Sums over weights; the sums of two parts can be added.
 
     Attributes
     ----------

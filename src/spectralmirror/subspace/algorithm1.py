@@ -1,8 +1,8 @@
 """Algorithm 1 of the paper, SpectralMirror, to the letter.
 
-What the package offers beyond it stands elsewhere: known mean and covariance, r-hat as one of the
-directions and the count of components in `variants`, Q without forming it in `lanczos`, and what
-warns of rows that are sorted in `halves`.
+Extensions are in other modules. `variants` has known mean and covariance, r-hat as one of the
+directions, and the estimate of the number of components; `lanczos` finds eigenpairs of Q without
+forming it; and `halves` warns if the rows seem to be sorted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Algorithm1:
     Attributes
     ----------
     first : LabelledMoments
-        Sums over the first half of the rows, of which lines 1 to 3 are made.
+        Sums over the first half of the rows, from which lines 1 to 3 are computed.
     whitening : Whitening
         mu-hat and Sigma-hat (lines 1 and 2).
     direction : ndarray of shape (d,)

@@ -1,4 +1,4 @@
-"""What the transformers share: projection, checks of size, an orthonormal basis."""
+"""Base class of the transformers: projection, size checks, orthonormal basis."""
 
 from __future__ import annotations
 

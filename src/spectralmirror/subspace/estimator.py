@@ -30,7 +30,7 @@ LANCZOS_FROM = 500
 
 
 class WeakSignalWarning(UserWarning):
-    """Some of what was found cannot be told from noise."""
+    """Some of the directions that were found cannot be distinguished from noise."""
 
 
 class SpectralMirror(SubspaceTransformer):
@@ -123,7 +123,7 @@ class SpectralMirror(SubspaceTransformer):
     separation_ : float
         How clearly the weakest of these stands out: its eigenvalue divided by the largest one that
         noise would give (exceeded by 5 % of noise, or by `false_positive_rate` with "auto"). Below
-        1 it cannot be told from noise. For ``method="paper"``: the distance of the weakest
+        1 it is indistinguishable from noise. For ``method="paper"``: the distance of the weakest
         eigenvalue kept from the bulk, divided by that of the strongest left out. NaN if there is
         nothing to compare with.
     error_estimate_ : float

@@ -1,4 +1,4 @@
-"""The two halves of the rows that Algorithm 1 works on, and how to tell that they were sorted.
+"""The two halves of the rows that Algorithm 1 works on, and tests for whether rows were sorted.
 
 The first half gives mean, covariance and r-hat, the second half gives Q. They are taken in the
 order of the rows, as in the paper, so that sorted rows make halves that differ.
@@ -22,7 +22,7 @@ __all__ = ["FIRST_HALF", "describe_halves", "features_differ", "in_halves", "lab
 FIRST_HALF = " in the first half of the rows"
 #: Probability that features in random order are taken for sorted ones.
 SORTED = 1e-9
-#: So many standard errors between the label means of the halves are not due to chance.
+#: Label means of the halves that differ by more standard errors than this do not differ by chance.
 STANDARD_ERRORS = 6
 
 

@@ -125,6 +125,6 @@ class PrincipalHessianDirections(SubspaceTransformer):
 
 
 def _hessian_block(rows: Rows, slope: Vector, intercept: float, origin: Any) -> SignedMoments:
-    """Sum the features of a block under e = y - intercept - <slope, x>."""
+    """Sum the features of a block with the weights e = y - intercept - <slope, x>."""
     X = rows.X if origin is None else rows.X.astype(np.float64, copy=False)
     return SignedMoments.of(rows, rows.y - intercept - X.dot(slope), origin)

@@ -1,4 +1,4 @@
-"""What both methods are told about the features, and what they return."""
+"""The input that both methods share (what is known about the features), and their result."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class KnownFeatures:
         return self.mean is None and self.covariance is None and self.whitening is None
 
     def completed(self, moments: FeatureMoments, ratio: float = 1.0, where: str = "") -> Whitening:
-        """Take what is not known from the moments, their covariance divided by the ratio.
+        """Estimate what is not known from the moments; the covariance is divided by `ratio`.
 
-        `where` tells in errors which rows the moments are of.
+        `where` says in error messages which rows the moments were computed from.
         """
         mean = moments.mean if self.mean is None else self.mean
         if self.covariance is not None:

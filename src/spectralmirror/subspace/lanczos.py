@@ -1,8 +1,8 @@
 """Eigenpairs of Q without forming it, for known mean and covariance (section 6 of the paper).
 
-A product with Q takes n d operations, and Lanczos needs a few dozen of them, where forming Q takes
-n d^2. The median of the eigenvalues is then unknown; the mean of Z, to which it tends, takes its
-place as the centre of the bulk.
+A product with Q takes n d operations, and Lanczos needs a few dozen products, whereas forming Q
+takes n d^2 operations. The median of the eigenvalues is then unknown; the mean of Z, to which it
+converges, takes its place as the centre of the bulk.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def lanczos_outliers(
 
 
 class MirroredOperator:
-    """v -> Q v without Q: n d operations each, where forming Q takes n d^2.
+    """The product v -> Q v without forming Q: n d operations, whereas forming Q takes n d^2.
 
     Q v = sum_i w_i Z_i W_i <W_i, v> / sum_i w_i, with W_i the whitened features.
 
@@ -140,7 +140,7 @@ def lanczos_spectrum(
         return Spectrum(np.empty(0), np.empty((d, 0)), bulk)
     if k < d - 1:
         operator = LinearOperator((d, d), matvec=centred, dtype=np.float64)
-        # ARPACK checks its residuals only when it has as many vectors as it may keep.
+        # ARPACK checks its residuals only when its basis is full.
         n_vectors = min(d, max(20, 2 * k + 8))
         try:
             with one_blas_thread():

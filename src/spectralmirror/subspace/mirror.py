@@ -119,7 +119,7 @@ class MirroredRows:
 
 
 def mirrored_rows(rows: Source, direction: Vector, whitening: Whitening) -> MirroredRows:
-    """Sum the features under their mirrored labels: lines 4 and 5 in one pass."""
+    """Sum the features with their mirrored labels as weights: lines 4 and 5 in one pass."""
     origin = whitening.origin(rows.dtype)
     mirrored = reduce(rows, partial(MirroredRows.of, direction=direction, origin=origin))
     moments = mirrored.moments

@@ -167,7 +167,7 @@ def labelled_moments(rows: Source) -> LabelledMoments:
 
 @dataclass(frozen=True, eq=False)
 class SignedMoments:
-    """Sums of features under weights z of either sign, such as mirrored labels (line 5).
+    """Sums of features with weights z of either sign, such as mirrored labels (line 5).
 
     Only sums about the same origin can be merged; afterwards :meth:`about` moves them.
 

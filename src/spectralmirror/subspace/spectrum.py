@@ -1,4 +1,4 @@
-"""Eigenvalues by their distance from the bulk (lines 6 and 7), and how far noise strays from it."""
+"""Eigenvalues sorted by distance from the bulk (lines 6, 7), and the null distribution of these."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["NullModel", "Spectrum", "dense_spectrum", "null_deviation"]
 
-#: Least number of spectra of pure noise that are simulated.
+#: Minimum number of simulated spectra of pure noise.
 N_NULL_SPECTRA = 199
 #: Larger matrices of noise are replaced by ones of this size, with as many rows per feature.
 NULL_SIZE = 64
@@ -41,7 +41,7 @@ class Spectrum:
         return np.abs(self.eigenvalues - self.bulk)
 
     def separation(self, n_kept: int) -> float:
-        """Return the distance of the weakest eigenvalue kept over the largest one left out."""
+        """Return the smallest distance of those kept, divided by the largest of those left out."""
         if not 0 < n_kept < len(self.eigenvalues) or self.deviations[n_kept] == 0:
             return np.nan
         return float(self.deviations[n_kept - 1] / self.deviations[n_kept])

@@ -1,8 +1,8 @@
 """Algorithm 1 and its variants, as `SpectralMirror(method="paper")` runs them.
 
 The paper mentions these variants, but prints none: mean and covariance that are known (section 6),
-r-hat as one of the directions (after Theorem 1), a number of components that is counted (section
-3), and eigenpairs of Q without forming it (section 6, see `lanczos`).
+r-hat as one of the directions (after Theorem 1), an estimated number of components (section 3), and
+eigenpairs of Q without forming it (section 6, see `lanczos`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Mirror", "Request", "count_outliers", "paper_method", "spectrum_besi
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of Algorithm 1.
+    """The options of Algorithm 1.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Request:
 
 
 def paper_method(rows: Source, known: KnownFeatures, request: Request) -> Outcome:
-    """Run Algorithm 1 to the letter, or the variant that is asked for."""
+    """Run Algorithm 1 to the letter, or the requested variant."""
     k = request.n_components
     if k is None or request.include_mirror_direction or not known.nothing:
         return _variant(rows, known, request)
@@ -86,7 +86,7 @@ def _variant(rows: Source, known: KnownFeatures, request: Request) -> Outcome:
         second = mirrored_rows(mirror.second, mirror.direction, whitening)
         Q = whitening.whiten_matrix(second.moments.about(whitening.mean))
         spectrum = dense_spectrum(Q) if beside is None else spectrum_beside(beside, Q)
-        # Line 7, with as many as stand out of the noise if k is to be counted
+        # Line 7; an estimated k is the number of eigenvalues that stand out of the noise
         if n_outliers is None:
             n_outliers = count_outliers(spectrum, mirror, second.moments, request)
     # Line 8: the span, in the units of x
@@ -127,7 +127,7 @@ def _outcome(
 
 @dataclass(frozen=True, eq=False)
 class Mirror:
-    """Lines 1 to 3, with as much known as there is.
+    """The results of lines 1 to 3, in which mean and covariance may be known.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Mirror:
     cross : ndarray of shape (d,)
         The mean of y (x - mu), whose Sigma^-1 multiple is r-hat.
     first, second : Source
-        The rows that r-hat is made of, and those that Q is made of.
+        The rows from which r-hat is computed, and those from which Q is computed.
     moments : LabelledMoments or None
         Sums over the first half; None without halves.
     mean_rows, covariance_rows : float

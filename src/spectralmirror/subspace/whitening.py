@@ -57,7 +57,7 @@ class Whitening:
     def of(cls, mean: Vector, covariance: Matrix, dtype: Any, where: str = "") -> Whitening:
         """Factor a covariance that was estimated from rows of the given precision.
 
-        `where` tells in errors which rows these were.
+        `where` says in error messages which rows these were.
         """
         variance, number = np.diagonal(covariance), np.finfo(dtype)
         precision, least = float(number.eps), LEAST_SQUARE * float(number.tiny)
@@ -105,8 +105,8 @@ class Whitening:
     def _factored(cls, mean: Vector, covariance: Matrix, precision: float) -> Whitening:
         scale = np.sqrt(np.diagonal(covariance))
         correlation = _correlation(covariance, scale)
-        # A pivoted Cholesky factor reveals the rank: it next takes the column of which those taken
-        # before leave most. Without pivots a singular matrix can pass unnoticed.
+        # A pivoted Cholesky factorisation reveals the rank: its next pivot is the column with the
+        # largest residual variance. Without pivots a singular matrix can pass unnoticed.
         _, order, rank, _ = dpstrf(correlation, tol=COLLINEAR * precision, lower=1)
         if rank < len(scale):
             raise _SingularError(np.sort(order[rank:] - 1))

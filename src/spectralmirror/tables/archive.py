@@ -1,8 +1,8 @@
-"""The zip archive of a stored model, checked before anything is made of it.
+"""The zip archive of a stored model, checked before any object is built from it.
 
 A model is stored as ``schema.json``, a tree of nodes that each name a loader of skops and a type,
 and arrays in NumPy's format. Anybody may have written a file. skops itself refuses types that are
-not trusted, and NumPy arrays that are not whole. The checks here cover what these let through:
+not trusted, and NumPy refuses truncated arrays. The checks here cover what these let through:
 archives that unpack to far more than they should, trees that skops would never finish, and
 loaders and classes that no model needs.
 """
@@ -48,14 +48,14 @@ class Archive:
 
     @classmethod
     def unpack(cls, packed: bytes) -> Archive:
-        """Read an archive without making anything of its content.
+        """Read an archive without building any object from it.
 
         Raises
         ------
         ForeignError
             If it unpacks to too many bytes, or if a part is compressed in an unusual way.
         Exception
-            Of any kind, if the bytes are no such archive, or if a checksum is wrong.
+            Of any kind, if the bytes are not such an archive, or if a checksum is wrong.
         """
         with ZipFile(BytesIO(packed)) as file:
             if not _is_dense(file, len(packed)):

@@ -19,7 +19,7 @@ from spectralmirror.tables.column_stats import MOST_LEVELS, TableStats, table_st
 from spectralmirror.tables.features import Category, Number, Recipe, check_names
 from spectralmirror.tables.winners import is_left, winner_words
 
-__all__ = ["ChosenFeatures", "choose_features", "told_missing"]
+__all__ = ["ChosenFeatures", "choose_features", "missing_sentence"]
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?\s*")
@@ -90,8 +90,8 @@ def _of_complete_rows(
 ) -> tuple[TableStats, list[Number | Category], list[str]]:
     """Return the statistics of the rows in which nothing is missing, and their features.
 
-    A column that turns out to be constant in these rows is no feature, so that rows in which only
-    it is missing stay: then the rows are read again.
+    A column that turns out to be constant in these rows does not become a feature. Rows in which
+    only this column is missing are then kept, so all rows are read again.
     """
     notes: list[str] = []
     while True:
@@ -174,7 +174,7 @@ def _unpaired(types: Mapping[str, Any], roles: ColumnRoles) -> list[str]:
     return [f"Columns that {what}: {listed(alone)}."] if alone else []
 
 
-def told_missing(missing: Mapping[str, int], n_rows: int) -> str:
+def missing_sentence(missing: Mapping[str, int], n_rows: int) -> str:
     """Say how many values are missing, and in which columns."""
     most = sorted(missing.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{name!r} {count:,}" for name, count in most[:12])
@@ -192,7 +192,7 @@ def _refuse_missing(missing: Mapping[str, int], n_rows: int, roles: ColumnRoles)
             "without label are left out). "
         )
         raise ValueError(
-            f"{told_missing(missing, n_rows)} {'' if roles.group in missing else impute}"
+            f"{missing_sentence(missing, n_rows)} {'' if roles.group in missing else impute}"
             "Leave these rows out with --missing drop."
         )
     if roles.group is not None and roles.group in missing:
@@ -211,9 +211,9 @@ def _refuse_absent(stats: TableStats, roles: ColumnRoles) -> None:
 def _refuse_text(stats: TableStats, roles: ColumnRoles) -> None:
     long = {n: column for n, column in stats.columns.items() if len(column.levels) > MOST_LEVELS}
     if long:
-        told = ", ".join(f"{n!r} ({_such_as(list(c.levels))})" for n, c in long.items())
+        which = ", ".join(f"{n!r} ({_such_as(list(c.levels))})" for n, c in long.items())
         raise ValueError(
-            f"{'This column' if len(long) == 1 else 'These columns'} cannot be used: {told}. Text "
+            f"{'This column' if len(long) == 1 else 'These columns'} cannot be used: {which}. Text "
             f"with more than {MOST_LEVELS} different values is not a category. Correct it, or "
             f"leave it out: {roles.how_to_drop(list(long))}."
         )
@@ -232,8 +232,8 @@ def _such_as(values: list[str]) -> str:
 def _refuse_infinite(stats: TableStats) -> None:
     bad = {name: c.n_infinite for name, c in stats.columns.items() if c.n_infinite}
     if bad:
-        told = ", ".join(f"{name!r} {count:,}" for name, count in bad.items())
+        which = ", ".join(f"{name!r} {count:,}" for name, count in bad.items())
         raise ValueError(
-            f"Values are infinite in some of {stats.n_rows:,} rows: {told}. Correct them, or leave "
-            f"the column out with --drop."
+            f"Values are infinite in some of {stats.n_rows:,} rows: {which}. Correct them, or "
+            "leave the column out with --drop."
         )

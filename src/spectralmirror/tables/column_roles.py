@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spectralmirror.rows.files.arrow import family, listed, told_names
+from spectralmirror.rows.files.arrow import did_you_mean_or_list, family, listed
 from spectralmirror.rows.files.readers import Reader
 from spectralmirror.tables.features import kind_of
 
@@ -26,7 +26,7 @@ class ColumnRoles:
     group : str or None
         The column of groups.
     features : sequence of str
-        The columns that become features; all other columns if there are none.
+        The columns that become features; if empty, all columns without another role.
     drop : sequence of str
         Columns that do not become features.
     categorical : sequence of str
@@ -89,7 +89,9 @@ def column_types(readers: Sequence[Reader], roles: ColumnRoles) -> dict[str, Any
         raise ValueError(f"Column {roles.label!r} cannot be both the label and the group.")
     for name in (*roles.others, *roles.features, *roles.drop, *roles.categorical):
         if name not in types and not any(side + name in types for side in roles.sides):
-            raise ValueError(f"{readers[0].name} has no column {name!r}{told_names(name, types)}")
+            raise ValueError(
+                f"{readers[0].name} has no column {name!r}{did_you_mean_or_list(name, types)}"
+            )
     check_single(types, roles.others)
     what = kind_of(types[roles.label], categorical=True)
     if what.startswith("bytes"):
@@ -120,9 +122,9 @@ def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str
     kinds = {name: kind_of(kind, categorical=name in codes) for name, kind in wanted.items()}
     refused = {n: kind for n, kind in kinds.items() if kind not in ("number", "category")}
     if refused:
-        told = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
+        which = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
         raise ValueError(
-            f"{'This column' if len(refused) == 1 else 'These columns'} cannot be used: {told}. "
+            f"{'This column' if len(refused) == 1 else 'These columns'} cannot be used: {which}. "
             f"Turn what matters into numbers, or leave it out: {roles.how_to_drop(list(refused))}."
         )
     if not kinds:

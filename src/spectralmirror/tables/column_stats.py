@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from spectralmirror.rows.files.arrow import column_values, told_names
+from spectralmirror.rows.files.arrow import column_values, did_you_mean_or_list
 from spectralmirror.rows.files.readers import Reader
 from spectralmirror.tables.features import as_text
 
@@ -77,7 +77,7 @@ class ColumnStats:
                 self.levels[pair["values"]] += pair["counts"]
 
     def add_numbers(self, x: NDArray[Any]) -> None:
-        """Add numbers, of which NaN is missing."""
+        """Add numbers; NaN means missing."""
         present = x[~np.isnan(x)]
         finite = present[np.isfinite(present)]
         self.n_infinite += len(present) - len(finite)
@@ -247,5 +247,5 @@ def check_present(reader: Reader, columns: Sequence[str]) -> None:
     for name in columns:
         if name not in reader.types:
             raise ValueError(
-                f"{reader.name} has no column {name!r}{told_names(name, reader.types)}"
+                f"{reader.name} has no column {name!r}{did_you_mean_or_list(name, reader.types)}"
             )

@@ -10,7 +10,7 @@ import numpy as np
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.rows.files.readers import Reader, count_rows
 from spectralmirror.rows.files.scan import Scan
-from spectralmirror.tables.choose_features import ChosenFeatures, choose_features, told_missing
+from spectralmirror.tables.choose_features import ChosenFeatures, choose_features, missing_sentence
 from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.encoded_rows import EncodedRows
 from spectralmirror.tables.table_model import FittedTable, named_features
@@ -83,7 +83,7 @@ def _about(chosen: ChosenFeatures, roles: ColumnRoles, source: str) -> dict[str,
         )
     imputed = {name: n for name, n in chosen.missing.items() if name != roles.label}
     if imputed and roles.missing == "impute":
-        notes.append(f"{told_missing(imputed, chosen.n_rows)} They were imputed.")
+        notes.append(f"{missing_sentence(imputed, chosen.n_rows)} They were imputed.")
     return {
         "source": source,
         "n_rows": chosen.n_kept,

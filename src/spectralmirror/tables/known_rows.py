@@ -1,4 +1,4 @@
-"""Rows of files as a fitted table takes them, with a clear error for rows that it cannot take."""
+"""Rows of files, encoded for a fitted table; rows that it cannot accept raise a clear error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from spectralmirror.rows.files.arrow import column_values, unique_values
 from spectralmirror.rows.files.readers import Reader
 from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
-from spectralmirror.tables.choose_features import told_missing
+from spectralmirror.tables.choose_features import missing_sentence
 from spectralmirror.tables.column_roles import agreed_types, check_single
 from spectralmirror.tables.column_stats import check_present, n_missing, present
 from spectralmirror.tables.features import Category, Recipe, kind_of
@@ -37,7 +37,7 @@ class KnownRows:
     table : pyarrow table
         All rows of the batch.
     complete : ndarray of bool
-        Which of them have everything that the model needs.
+        Which of them have a value in every column that the model needs.
     X, y, groups : ndarray
         Features, labels and groups of the complete rows.
     n_filled : int
@@ -169,6 +169,6 @@ def _what_is_missing(
                         return ValueError(f"Column {name!r} of {reader.name} holds infinity.")
     found = {name: count for name, count in counts.items() if count}
     return ValueError(
-        f"{told_missing(found, n_rows)} Impute them with --missing impute, or get no answer for "
-        "these rows with --missing drop."
+        f"{missing_sentence(found, n_rows)} Impute them with --missing impute, or leave these rows "
+        "without an answer with --missing drop."
     )

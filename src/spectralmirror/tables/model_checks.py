@@ -16,7 +16,7 @@ __all__ = ["is_whole"]
 
 
 def is_whole(model: Any) -> bool:
-    """Return whether a model is one that a fit can leave, as far as its use can tell."""
+    """Return whether the attributes of a model are consistent, as they are after a fit."""
     from spectralmirror.tables.table_model import FittedTable
 
     try:

@@ -114,11 +114,11 @@ def _numbers(side: Any, name: str) -> Any:
     if sparse.issparse(side):
         return side
     refuse_masked(side, name)
-    told = (
+    message = (
         f"{name} must hold numbers: encode categories first (for example with "
         "sklearn.preprocessing.OneHotEncoder, fitted on both sides together)."
     )
-    values = numbers(side, told)
+    values = numbers(side, message)
     if values.ndim != 2:
         raise ValueError(f"{name} must be a table of rows and columns, got shape {values.shape}.")
     given = np.asarray(side)

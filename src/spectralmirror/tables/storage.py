@@ -170,7 +170,7 @@ def _refuse_untrusted(plain: bytes) -> None:
 
 
 def _trusted() -> list[str]:
-    """Return the types that a model may hold besides those that skops trusts by itself."""
+    """Return the types that a model may hold besides those that skops trusts by default."""
     return [*CLASSES.values(), "numpy.dtype"]
 
 

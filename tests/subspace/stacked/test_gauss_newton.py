@@ -124,7 +124,7 @@ def test_model_of_groups_does_not_use_the_label_itself():
 
 
 def test_model_of_groups_uses_the_other_rows():
-    """Two opposite profiles: a row alone says nothing, the rest of its group tells its sign."""
+    """Two opposite profiles: a single row holds no information, its group determines the sign."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6000, 3))
     groups = np.arange(6000) // 6

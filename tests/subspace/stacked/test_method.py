@@ -76,7 +76,7 @@ def assert_same(one, other, tolerance=1e-6, map_back=None):
 
 @pytest.mark.parametrize("options", [{}, {"elliptical": True}, {"grouped": True}])
 def test_transformed_data(options):
-    """Linear maps, shifts, flipped labels and another order change nothing but names.
+    """Linear maps, shifts, flipped labels and permuted rows transform the results accordingly.
 
     Scores are computed in single precision, hence a tolerance of 1e-4.
     """

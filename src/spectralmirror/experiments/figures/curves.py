@@ -1,4 +1,4 @@
-"""What the pictures share: one colour per method, and means with their standard errors."""
+"""Functions that the pictures share: one colour per method, means with their standard errors."""
 
 from __future__ import annotations
 

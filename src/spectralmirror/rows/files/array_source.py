@@ -1,4 +1,4 @@
-"""Rows from arrays, .npy files, or blocks from a reader of the user's own."""
+"""Rows from arrays, from .npy files, or from blocks that the user's own reader yields."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ArrayParts:
 
 @dataclass(frozen=True, eq=False)
 class OwnParts:
-    """Blocks from a reader of the user's own."""
+    """Blocks that the user's own reader yields."""
 
     blocks: Callable[[], Iterable[Any]]
     first: Part
@@ -120,7 +120,7 @@ class OwnParts:
 
     @classmethod
     def of(cls, source: Any) -> OwnParts:
-        """Read the first block, which tells the number and precision of the features."""
+        """Read the first block, which determines the number and precision of the features."""
         if isinstance(source, Iterator):
             raise ValueError(
                 "The rows are read several times, but a generator or iterator yields them once: "
@@ -202,8 +202,8 @@ def _array(source: Any) -> Any:
         try:
             found = np.load(path, mmap_mode="r", allow_pickle=False)
         except (ValueError, EOFError, OSError) as error:
-            raise ValueError(f"{source} is no .npy file that can be read: {error}.") from None
+            raise ValueError(f"{source} is not a readable .npy file: {error}.") from None
         if not isinstance(found, np.ndarray):
-            raise ValueError(f"{source} is no .npy file that can be read: it holds several arrays.")
+            raise ValueError(f"{source} is not a readable .npy file: it holds several arrays.")
         return found
     return np.asarray(source)

@@ -10,18 +10,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from spectralmirror.rows.column_types import common_dtype, family, is_number
-from spectralmirror.rows.messages import listed, told_names
+from spectralmirror.rows.messages import did_you_mean_or_list, listed
 
 __all__ = [
     "as_column",
     "column_values",
     "common_dtype",
+    "did_you_mean_or_list",
     "family",
     "fill",
     "is_number",
     "listed",
     "matrix",
-    "told_names",
     "unique_values",
 ]
 

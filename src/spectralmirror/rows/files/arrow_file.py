@@ -17,7 +17,7 @@ __all__ = ["ArrowReader"]
 class ArrowReader(FileReader):
     """An Arrow file."""
 
-    no_such_file: ClassVar[str] = "is no Arrow file that can be read"
+    no_such_file: ClassVar[str] = "is not a readable Arrow file"
     broken: ClassVar[str] = "is damaged, and cannot be read"
 
     def _schema(self) -> Any:

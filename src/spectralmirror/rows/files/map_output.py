@@ -1,4 +1,4 @@
-"""What a fitted model says of every row of a scan, written to a file part by part."""
+"""Apply a method of a fitted model to a scan, part by part, and write the results to a file."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class RowMethod:
             twice = set(part.kept) & set(columns)
             if twice:
                 raise ValueError(
-                    f"{min(twice)!r} cannot be kept: the result has a column so named."
+                    f"{min(twice)!r} cannot be kept: the result already has a column of that name."
                 )
             return pa.table({**part.kept, **columns})
         except ValueError as error:

@@ -22,7 +22,7 @@ SMALL_GROUP = 1 << 25
 class ParquetReader(FileReader):
     """A Parquet file, read with a small buffer per column; page checksums are verified."""
 
-    no_such_file: ClassVar[str] = "is no Parquet file that can be read"
+    no_such_file: ClassVar[str] = "is not a readable Parquet file"
 
     @property
     def n_rows(self) -> int:

@@ -34,7 +34,7 @@ def paths_of(source: Any) -> list[Path]:
 
 
 def file_suffix(path: Path) -> str | None:
-    """Return the suffix that tells the format of a file, or None if it cannot be read."""
+    """Return the suffix that determines the format of a file, or None if it cannot be read."""
     name = path.name.lower()
     return next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), None)
 

@@ -26,10 +26,10 @@ _FORMATS: dict[str, type[FileReader]] = {
 
 
 def open_reader(path: Path) -> Reader:
-    """Return a reader for the format that the file's name tells."""
+    """Return a reader for the format that the suffix of the file name determines."""
     suffix = file_suffix(path)
     if suffix is None:
-        hint = ", or one .npy file by itself" if path.suffix == ".npy" else ""
+        hint = ", or a single .npy file" if path.suffix == ".npy" else ""
         raise ValueError(f"{path} is not of a kind that can be read: use {SUFFIXES}{hint}.")
     return _FORMATS[suffix](path)
 

@@ -1,4 +1,4 @@
-"""Tables that are written part by part, in the format that the file's name tells."""
+"""Write tables part by part, in the format that the suffix of the file name determines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = (".parquet", ".arrow", ".feather", ".csv", ".csv.gz")
 
 
 def check_kind(path: Path) -> None:
-    """Raise if a path is a folder, or its name does not tell the format."""
+    """Raise if a path is a folder, or if its suffix is not that of a known format."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder: name the file to write.")
     if not path.name.lower().endswith(KINDS):

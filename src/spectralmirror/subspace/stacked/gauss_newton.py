@@ -3,7 +3,7 @@
 Inside a subspace with coordinates u = B W, a model predicts the label as h(u). An error delta of B
 shows in the residuals: for the features w outside the subspace, E[(y - h) grad h w'] = J delta with
 J = E[grad h grad h']. The step B + J^-1 G, where G is the mean of (y - h) grad h w', removes most
-of the error, and the variance of the terms of G tells how much is left. Neither model needs to know
+of the error, and the variance of the terms of G shows how much is left. Neither model needs to know
 the response f.
 """
 
@@ -66,7 +66,7 @@ def alone(source: Source, some: Rows, frame: Frame, basis: Matrix) -> Model | No
 def in_groups(grouped: GroupedRows, frame: Frame, basis: Matrix) -> Model:
     """Predict each label from its row and the other rows of its group.
 
-    The other rows tell where the profile of the group lies: a_i is their sum of y u. The label is
+    The other rows indicate the profile of the group: a_i is their sum of y u. The label is
     predicted as m(t) with t = <u, M a_i + b>, where M and b are found by least squares and m is a
     polynomial, all fitted to a sample of the groups.
     """

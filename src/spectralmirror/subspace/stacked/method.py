@@ -1,4 +1,4 @@
-"""The default method: every row, several mirrors, and a step that sharpens what they show.
+"""The default method: all rows, several mirrors, and one Gauss-Newton step at the end.
 
 1. mean, covariance and r-hat = mean(y W) from all rows; scores s along r-hat (`direction`);
 2. residuals e = y - m(s), and S_b = sum of e W W', v_b = sum of e W in slices of s (`slices`);
@@ -64,7 +64,7 @@ class Candidates:
     Attributes
     ----------
     first : ndarray of shape (n_first, d)
-        Directions that are always kept, whitened and of length 1: r-hat, or none with groups.
+        Directions that are always kept, whitened and of unit length: r-hat; none with groups.
     spectrum : Spectrum
         The directions beside these.
     flips : callable

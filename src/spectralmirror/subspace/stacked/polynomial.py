@@ -24,7 +24,7 @@ MOST_TERMS = 300
 ROWS_PER_TERM = 20
 #: Size of the sample that functions are fitted to; every row if there are at most twice as many.
 FIT_ROWS = 30_000
-#: Least number of groups in that sample, if there are groups.
+#: Minimum number of groups in that sample, if there are groups.
 GROUPS_TO_FIT = 1_000
 _CHUNK = 8192
 

@@ -26,11 +26,12 @@ from spectralmirror.subspace.stacked.spectrum import stacked_gram
 
 __all__ = ["Draws", "flipped_pairs", "flipped_slices", "noise_edge"]
 
-#: Number of flips, at least, for a count with a given rate, and for a warning at a rate of 5 %.
+#: Minimum number of flips to count components at a given rate, and to warn at a rate of 5 %.
 N_FLIPS = 199
 N_FLIPS_WARNING = 19
-#: Size of the smaller problem: its directions, its rows per direction, and the number of products
-#: of features up to which it takes more rows than that, in no more time than the other steps take.
+#: Size of the smaller problem: its number of directions, and the limit on its number of rows. This
+#: is the larger of `ROWS_PER_DIRECTION` per direction and the number of rows that have
+#: `MOST_PRODUCTS` products of features.
 N_DIRECTIONS = 48
 ROWS_PER_DIRECTION = 60
 MOST_PRODUCTS = 6_000_000
