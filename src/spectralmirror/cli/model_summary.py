@@ -57,7 +57,7 @@ def _headline(fitted: FittedTable) -> Iterator[str]:
     for note in about["notes"]:
         yield f"Note: {note}"
     if k > 1:
-        evidence = f"all labels of a {fitted.group}" if fitted.group else "one label"
+        evidence = f"all labels of the same {fitted.group}" if fitted.group else "one label"
         yield (
             f"If the model holds, {mixture.expected_accuracy_:.0%} of the rows can be assigned to "
             f"the right classifier from {evidence}."

@@ -1,4 +1,9 @@
-"""The span of the hidden classifiers: the paper's Algorithm 1, and the default method."""
+"""The span of the hidden classifiers.
+
+`algorithm1` is the paper's Algorithm 1, its eight lines in order; `variants`, `lanczos` and
+`halves` stand around it. `stacked` is the default method. Both use `whitening`, `moments`, `mirror`
+and `spectrum`. `estimator` has the class `SpectralMirror`.
+"""
 
 from spectralmirror.subspace.estimator import SpectralMirror, WeakSignalWarning
 from spectralmirror.subspace.hessian_directions import PrincipalHessianDirections

@@ -344,3 +344,12 @@ def test_is_silent_when_there_is():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert stacked(2).fit(X, y).separation_ > 1
+
+
+def test_groups_are_not_recommended_to_those_who_have_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 10)), rng.choice([-1, 1], 400)
+    with pytest.warns(WeakSignalWarning, match="pass groups of rows"):
+        SpectralMirror(3, random_state=0).fit(X, y)
+    with pytest.warns(WeakSignalWarning, match="Use more rows, or ask for fewer components"):
+        SpectralMirror(3, random_state=0).fit(X, y, groups=np.arange(400) // 4)

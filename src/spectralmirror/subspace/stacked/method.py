@@ -137,10 +137,32 @@ class StackedMirror:
             found.spectrum,
             n_kept,
             whitening.mean,
-            describe(self.direction, found.spectrum, n_kept, edge, false_positive_rate),
+            self._warning(found.spectrum, n_kept, edge, false_positive_rate),
             separation=float(weakest / edge) if n_kept else np.nan,
             error=error,
             whitening=whitening,
+        )
+
+    def _warning(self, spectrum: Spectrum, n_kept: int, edge: float, rate: float) -> str | None:
+        """Return a warning if some of the directions that were kept are no more than noise."""
+        axis, n = self.direction.score.axis, self.direction.rows.effective_rows
+        seen = int((spectrum.eigenvalues[:n_kept] > edge).sum())
+        hidden = n * (axis @ axis) < chi2.isf(rate, len(axis))
+        if seen == n_kept and not (hidden and n_kept == 0):
+            return None
+        what = "The mirror direction is no longer than noise"
+        if n_kept == 1:
+            what = "The only eigenvalue kept does not stand out of the noise"
+        elif n_kept > 1:
+            what = f"{n_kept - seen} of {n_kept} eigenvalues do not stand out of the noise"
+        groups = (
+            ""
+            if self.grouped.is_grouped
+            else "pass groups of rows known to share their classifier, "
+        )
+        return (
+            f"{what}, with {n / len(axis):.0f} rows per feature: such directions mean little. Use "
+            f"more rows, {groups}or ask for fewer components."
         )
 
     @property
@@ -222,23 +244,3 @@ def from_pairs(grouped: GroupedRows, frame: Frame) -> Candidates:
     eigenvalues, vectors = eigh(frame.whitening.whiten_matrix(pairs.cross()) / np.sqrt(d))
     spectrum = Spectrum(eigenvalues[::-1], vectors[:, ::-1], 0.0)
     return Candidates(np.empty((0, d)), spectrum, partial(flipped_pairs, frame, grouped))
-
-
-def describe(
-    direction: Direction, spectrum: Spectrum, n_kept: int, edge: float, rate: float
-) -> str | None:
-    """Return a warning if some of the directions that were kept are no more than noise."""
-    axis, n = direction.score.axis, direction.rows.effective_rows
-    seen = int((spectrum.eigenvalues[:n_kept] > edge).sum())
-    hidden = n * (axis @ axis) < chi2.isf(rate, len(axis))
-    if seen == n_kept and not (hidden and n_kept == 0):
-        return None
-    what = "The mirror direction is no longer than noise"
-    if n_kept == 1:
-        what = "The only eigenvalue kept does not stand out of the noise"
-    elif n_kept > 1:
-        what = f"{n_kept - seen} of {n_kept} eigenvalues do not stand out of the noise"
-    return (
-        f"{what}, with {n / len(axis):.0f} rows per feature: such directions mean little. Use more "
-        "rows, pass groups of rows known to share their classifier, or ask for fewer components."
-    )
