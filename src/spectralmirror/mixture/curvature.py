@@ -10,14 +10,14 @@ import numpy as np
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.kernels import weighted_sums
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["Curvature", "coupling", "curvature", "split_matrices"]
 
 
 @dataclass(frozen=True, eq=False)
-class Curvature:
+class Curvature(Sums):
     """Sums over groups that give all second derivatives.
 
     With s_l = sum_i y_i (log f)' z_i and H_l = sum_i (log f)'' z_i z_i' for each group,
@@ -48,16 +48,6 @@ class Curvature:
     slopes: Matrix
     overlaps: Matrix
     mass: Vector
-
-    def __add__(self, other: Curvature) -> Curvature:
-        return Curvature(
-            self.splits + other.splits,
-            self.products + other.products,
-            self.mixed + other.mixed,
-            self.slopes + other.slopes,
-            self.overlaps + other.overlaps,
-            self.mass + other.mass,
-        )
 
     def seen_in(self, M: Matrix) -> Curvature:
         """Return the sums in coordinates M z."""

@@ -19,7 +19,7 @@ from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.kernels import weighted_sums
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["em", "em_step"]
@@ -30,7 +30,7 @@ MOST_NEWTON_STEPS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Expectation:
+class Expectation(Sums):
     """Sums over groups for an M step.
 
     Attributes
@@ -52,15 +52,6 @@ class Expectation:
     values: Vector
     gradients: Matrix
     hessians: AnyArray
-
-    def __add__(self, other: Expectation) -> Expectation:
-        return Expectation(
-            self.value + other.value,
-            self.mass + other.mass,
-            self.values + other.values,
-            self.gradients + other.gradients,
-            self.hessians + other.hessians,
-        )
 
     def updated(self, other: Expectation, better: NDArray[np.bool_]) -> Expectation:
         """Take the sums of the components that improved from `other`."""
