@@ -27,9 +27,9 @@ from spectralmirror.mixture.starts import n_agreeing
 from spectralmirror.mixture.task import Task
 from spectralmirror.responses import RESPONSES, get_response
 from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
-from spectralmirror.rows.checks import named_columns
 from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.kernels import far_origin
+from spectralmirror.rows.messages import named_columns
 from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.subspace.estimator import SpectralMirror
 

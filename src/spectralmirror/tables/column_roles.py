@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from spectralmirror.rows.files.arrow import family, listed, told_names
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.column_types import family
+from spectralmirror.rows.files.reader import Reader
+from spectralmirror.rows.messages import listed, told_names
 from spectralmirror.tables.features import kind_of
 
 __all__ = ["ColumnRoles", "agreed_types", "check_single", "column_types", "feature_kinds"]

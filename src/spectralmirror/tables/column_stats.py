@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from spectralmirror.rows.files.arrow import column_values, told_names
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.files.arrow import column_values
+from spectralmirror.rows.files.reader import Reader
+from spectralmirror.rows.messages import told_names
 from spectralmirror.tables.features import as_text
 
 __all__ = [

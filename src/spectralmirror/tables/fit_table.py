@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.mixture import LinearClassifierMixture
-from spectralmirror.rows.files.readers import Reader, count_rows
+from spectralmirror.rows.files.reader import Reader
+from spectralmirror.rows.files.readers import count_rows
 from spectralmirror.rows.files.scan import Scan
 from spectralmirror.tables.choose_features import ChosenFeatures, choose_features, told_missing
 from spectralmirror.tables.column_roles import ColumnRoles

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from spectralmirror.rows.files.arrow import column_values, unique_values
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
 from spectralmirror.tables.choose_features import told_missing
 from spectralmirror.tables.column_roles import agreed_types, check_single

@@ -12,8 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from spectralmirror.mixture.summary import letters
-from spectralmirror.rows.files.arrow import as_column, column_values, is_number
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.column_types import is_number
+from spectralmirror.rows.files.arrow import as_column, column_values
+from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.files.writers import check_kind, writing
 from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.column_stats import check_present

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.summary import letters, table
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.features import Recipe
 from spectralmirror.tables.known_rows import KnownRows, known_rows

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.hashing import group_keys, hashed
 from spectralmirror.tables.known_rows import NO_ROWS
 from spectralmirror.tables.table_model import FittedTable
