@@ -8,6 +8,7 @@ from spectralmirror import LinearClassifierMixture
 from spectralmirror.rows.files.readers import readers_of
 from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.fit_table import fit_table
+from spectralmirror.tables.known_rows import known_rows
 
 FRAME = pl.DataFrame(
     {
@@ -26,7 +27,7 @@ def model():
 
 
 def known(model, frame, **options):
-    (rows,) = model.known(readers_of(frame.to_arrow()), **options)
+    (rows,) = known_rows(model, readers_of(frame.to_arrow()), **options)
     return rows
 
 

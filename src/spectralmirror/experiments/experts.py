@@ -59,11 +59,7 @@ def _row(method: str, target: str, found: Matrix | None, profiles: Matrix) -> Ro
     if found is None or len(found) < len(profiles):
         return row | {"failed": 1, "sine": None, "profile_error": None}
     error = profile_error(profiles, found, scale_free=True)
-    return row | {
-        "failed": 0,
-        "sine": subspace_error(found, profiles),
-        "profile_error": error,
-    }
+    return row | {"failed": 0, "sine": subspace_error(found, profiles), "profile_error": error}
 
 
 EXPERTS = Experiment("experts", "Tensor moments on responses and on labels", cells, measure)

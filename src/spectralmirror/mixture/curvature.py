@@ -13,7 +13,7 @@ from spectralmirror.rows.kernels import weighted_sums
 from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["Curvature", "coupling", "curvature", "split_matrices"]
+__all__ = ["Curvature", "coupling", "curvature", "quadratic", "split_matrices"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +130,11 @@ def _of_rows(
 ) -> Curvature:
     """Sum over rows, each of which is its own group: s_l s_m' = g_l g_m z z'."""
     k = len(r)
-    splits = np.array([_quadratic(Z, weighted[c] * (g[c] ** 2 + h[c])) for c in range(k)])
+    splits = np.array([quadratic(Z, weighted[c] * (g[c] ** 2 + h[c])) for c in range(k)])
     found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
     for a in range(len(found)):
         for b in range(a + 1):
-            found[a, b] = found[b, a] = _quadratic(Z, weighted[a] * r[b] * g[a] * g[b])
+            found[a, b] = found[b, a] = quadratic(Z, weighted[a] * r[b] * g[a] * g[b])
     mixed = np.array([(weighted * r[c] * g[c]).astype(Z.dtype) @ Z for c in range(k)])
     slopes = (weighted * g).astype(Z.dtype) @ Z
     return Curvature(splits, found, mixed, slopes, weighted @ r.T, weighted.sum(axis=1))
@@ -148,7 +148,7 @@ def _of_groups(
     s = np.array([np.add.reduceat(Z * g[c, :, None], starts, axis=0) for c in range(k)])
     each = block.of_rows(weighted)
     splits = np.array(
-        [(s[c] * weighted[c, :, None]).T @ s[c] + _quadratic(Z, each[c] * h[c]) for c in range(k)]
+        [(s[c] * weighted[c, :, None]).T @ s[c] + quadratic(Z, each[c] * h[c]) for c in range(k)]
     )
     found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
     for a in range(len(found)):
@@ -160,7 +160,7 @@ def _of_groups(
     return Curvature(splits, found, mixed, slopes, weighted @ r.T, weighted.sum(axis=1))
 
 
-def _quadratic(Z: AnyArray, q: Vector) -> Matrix:
+def quadratic(Z: AnyArray, q: Vector) -> Matrix:
     """Return sum_i q_i z_i z_i'."""
     none = np.empty((0, len(Z)), dtype=Z.dtype)
     return weighted_sums(Z, q.astype(Z.dtype), none, None)[1]

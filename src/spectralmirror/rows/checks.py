@@ -25,12 +25,7 @@ from spectralmirror.rows.feature_table import (
 from spectralmirror.rows.hashing import group_keys
 from spectralmirror.rows.labels import check_classes, check_labels, signs, unique_labels
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.messages import (
-    ColumnError,
-    first_missing,
-    numbers,
-    refuse_masked,
-)
+from spectralmirror.rows.messages import ColumnError, first_missing, numbers, refuse_masked
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.weights import check_weights

@@ -143,10 +143,7 @@ def _values(source: Iterable[Block], function: Callable[[Block], T]) -> Iterator
 
 
 def _in_order(
-    pool: ThreadPoolExecutor,
-    function: Callable[[Block], T],
-    blocks: Iterable[Block],
-    ahead: int,
+    pool: ThreadPoolExecutor, function: Callable[[Block], T], blocks: Iterable[Block], ahead: int
 ) -> Iterator[T]:
     """Like ``pool.map``, but read only `ahead` blocks more than have been summed."""
     pending: deque[Any] = deque()

@@ -34,12 +34,7 @@ class _SumAndSample(Sums):
 
 
 def reduce_and_sample(
-    source: Source,
-    statistic: Callable[[Rows], T],
-    n_rows: int,
-    seed: int,
-    *,
-    factor: int = 1,
+    source: Source, statistic: Callable[[Rows], T], n_rows: int, seed: int, *, factor: int = 1
 ) -> tuple[T, Rows]:
     """Return the sum of a statistic over all rows, and a random sample of the rows.
 

@@ -85,9 +85,4 @@ def _about(chosen: ChosenFeatures, roles: ColumnRoles, source: str) -> dict[str,
     imputed = {name: n for name, n in chosen.missing.items() if name != roles.label}
     if imputed and roles.missing == "impute":
         notes.append(f"{told_missing(imputed, chosen.n_rows)} They were imputed.")
-    return {
-        "source": source,
-        "n_rows": chosen.n_kept,
-        "missing": chosen.missing,
-        "notes": notes,
-    }
+    return {"source": source, "n_rows": chosen.n_kept, "missing": chosen.missing, "notes": notes}

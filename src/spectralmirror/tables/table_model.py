@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +15,9 @@ from spectralmirror.mixture.summary import letters, table
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.features import Recipe
-from spectralmirror.tables.known_rows import KnownRows, known_rows
+from spectralmirror.tables.known_rows import known_rows
 
 __all__ = ["FittedTable", "named_features"]
-
-
-def _silent(n_rows: int) -> None:
-    """Ignore the progress."""
 
 
 def named_features(X: NDArray[Any], names: Sequence[str]) -> Any:
@@ -91,47 +87,6 @@ class FittedTable:
             return np.asarray(self.mixture.classes_)
         return np.array(self.recipe.winner[::-1])
 
-    def known(
-        self,
-        readers: Sequence[Reader],
-        *,
-        labelled: bool = False,
-        grouped: bool = False,
-        keep: Sequence[str] = (),
-        missing: str | None = None,
-        listen: Callable[[int], None] = _silent,
-    ) -> Iterator[KnownRows]:
-        """Yield the rows of files in batches, as the mixture takes them.
-
-        Parameters
-        ----------
-        readers : list of Reader
-            The files.
-        labelled, grouped : bool, default=False
-            Whether labels and groups are needed.
-        keep : list of str, default=()
-            Columns to read besides those that the model needs.
-        missing : {"error", "impute", "drop"} or None, default=None
-            What to do about missing values: raise, impute them, or mark their rows as not
-            complete; None for what was done when the mixture was fitted.
-        listen : callable
-            Called with the number of rows of every batch.
-
-        Yields
-        ------
-        KnownRows
-            Features, labels and groups of the rows that are complete.
-        """
-        return known_rows(
-            self,
-            readers,
-            labelled=labelled,
-            grouped=grouped,
-            keep=keep,
-            missing=self.missing if missing is None else missing,
-            listen=listen,
-        )
-
     def group_weights(
         self, readers: Sequence[Reader], missing: str | None, listen: Callable[[int], None]
     ) -> dict[Any, tuple[Matrix, int]]:
@@ -142,8 +97,8 @@ class FittedTable:
         """
         log_p = np.log(self.mixture.weights_)
         sums: dict[Any, tuple[Matrix, int]] = {}
-        for known in self.known(
-            readers, labelled=True, grouped=True, missing=missing, listen=listen
+        for known in known_rows(
+            self, readers, labelled=True, grouped=True, missing=missing, listen=listen
         ):
             if known.groups is None or not len(known.X):
                 continue

@@ -142,11 +142,7 @@ class Scan:
         return group_rows(rows, groups), parts.names
 
     def map_to(
-        self,
-        path: str | Path,
-        method: Callable[..., Any],
-        *,
-        keep: Sequence[str] = (),
+        self, path: str | Path, method: Callable[..., Any], *, keep: Sequence[str] = ()
     ) -> None:
         """Apply a method of a fitted model to all rows, and write what it returns.
 
