@@ -15,7 +15,6 @@ from spectralmirror import (
     SpectralMirror,
     WeakSignalWarning,
 )
-from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
@@ -23,17 +22,10 @@ from spectralmirror.mixture.newton import information
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.memory import Rows
+from tests.helpers.mixture_rows import off_centre
 from tests.helpers.rows import in_groups
 
-X, Y, _ = make_linear_classifier_mixture(
-    1500,
-    5,
-    weights=[0.6, 0.4],
-    profile_norm=5,
-    group_size=3,
-    mean=[0, 0.5, 1, 0, 0],
-    random_state=3,
-)
+X, Y, _ = off_centre()
 
 
 @pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-8, 0.0])

@@ -16,18 +16,10 @@ from spectralmirror import (
     SpectralMirror,
     scan,
 )
-from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.metrics import subspace_error
+from tests.helpers.mixture_rows import off_centre
 
-X, Y, TRUTH = make_linear_classifier_mixture(
-    1500,
-    5,
-    weights=[0.6, 0.4],
-    profile_norm=5,
-    group_size=3,
-    mean=[0, 0.5, 1, 0, 0],
-    random_state=3,
-)
+X, Y, TRUTH = off_centre()
 GROUPS = TRUTH.groups
 WEIGHTS = np.random.default_rng(0).integers(1, 4, len(Y))
 #: Columns of one table in units 300 orders of magnitude apart.

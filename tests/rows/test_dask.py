@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from spectralmirror import LinearClassifierMixture, SpectralMirror, scan
+from spectralmirror import scan
 from spectralmirror.rows.memory import Rows
 from tests.helpers.agreement import assert_alike, mixture_rows
+from tests.helpers.scans import NAMES, mirror, mixture
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -26,7 +27,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore:Dask currently has limited support:UserWarning"),
 ]
-NAMES = ["a", "b", "c", "d", "e"]
 CHUNKS = {
     "one": (4000,),
     "two": (1500, 2500),
@@ -44,19 +44,6 @@ def client():
         )
         with cluster, distributed.Client(cluster) as client:
             yield client
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return mixture_rows()
-
-
-def mirror():
-    return SpectralMirror(2, random_state=0)
-
-
-def mixture():
-    return LinearClassifierMixture(2, random_state=0)
 
 
 def lazy(values, chunks):

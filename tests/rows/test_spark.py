@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import spectralmirror.spark
-from spectralmirror import LinearClassifierMixture, SpectralMirror
 from tests.helpers.agreement import assert_alike, mixture_rows
+from tests.helpers.scans import mirror, mixture
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -57,14 +57,6 @@ def there(spark):
     df = numbered.repartitionByRange(4, "part").union(numbered.filter("part > 9")).cache()
     df = df.withColumn("x", functions.array(*NAMES)).cache()
     return df, df.drop("x").toPandas()
-
-
-def mirror():
-    return SpectralMirror(2, random_state=0)
-
-
-def mixture():
-    return LinearClassifierMixture(2, random_state=0)
 
 
 @pytest.mark.parametrize("which", ["", "groups", "weight"])

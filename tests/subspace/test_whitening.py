@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spectralmirror.rows.checks import CollinearError, ColumnError
+from spectralmirror.rows.messages import CollinearError, ColumnError
 from spectralmirror.subspace.whitening import Whitening
 
 

@@ -213,7 +213,7 @@ def check_output(output: Path, *inputs: str | Path) -> None:
 
 def _files(inputs: Sequence[str | Path]) -> Iterator[Path]:
     """Yield the input files, including those of folders and globs."""
-    from spectralmirror.rows.files.readers import paths_of
+    from spectralmirror.rows.files.paths import paths_of
 
     for one in inputs:
         with suppress(OSError, ValueError):  # reported when it is read

@@ -21,7 +21,7 @@ from spectralmirror.cli.report import write_file_report
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spectralmirror.rows.files.readers import Reader
+    from spectralmirror.rows.files.reader import Reader
     from spectralmirror.tables.table_model import FittedTable
 
 __all__ = ["demo"]

@@ -2,11 +2,5 @@
 
 from spectralmirror.datasets.senate import SenateVotes, load_senate_votes
 from spectralmirror.datasets.simulated import MixtureTruth, make_linear_classifier_mixture
-from spectralmirror.datasets.simulated import require_count as require_count
 
-__all__ = [
-    "MixtureTruth",
-    "SenateVotes",
-    "load_senate_votes",
-    "make_linear_classifier_mixture",
-]
+__all__ = ["MixtureTruth", "SenateVotes", "load_senate_votes", "make_linear_classifier_mixture"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from spectralmirror.rows.checks import (
     check_features,
     check_mean,
     check_table,
+    require_count,
 )
 from spectralmirror.rows.messages import numbers
 from spectralmirror.rows.reduce import one_blas_thread
@@ -155,13 +156,6 @@ def _scores(X: Matrix, profiles: Matrix) -> Matrix:
     if not np.isfinite(scores).all():  # their signs are unknown
         raise ValueError("<u, x> is too large for float64: use shorter profiles, or smaller X.")
     return np.asarray(scores)
-
-
-def require_count(**counts: int) -> None:
-    """Raise ValueError unless every count is an integer of at least 1."""
-    for name, value in counts.items():
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
 
 
 def _draw_profiles(k: int, d: int, norm: float | None, rng: np.random.RandomState) -> Matrix:

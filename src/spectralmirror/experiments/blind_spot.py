@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.experiments.data import at_angle
-from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.experiments.experiment import Cell, Experiment, Row, crossed
 from spectralmirror.experiments.references import maximum_likelihood, span_error
 from spectralmirror.subspace.estimator import SpectralMirror
 
@@ -25,11 +25,7 @@ DEGREES, NORM = 130.0, 3.0
 def cells(scale: str) -> list[Cell]:
     """Return all weights and seeds."""
     n, d = SIZE[scale]
-    return [
-        {"n": n, "d": d, "p": p, "seed": seed}
-        for p in WEIGHTS[scale]
-        for seed in range(REPETITIONS[scale])
-    ]
+    return crossed(n=[n], d=[d], p=WEIGHTS[scale], seed=range(REPETITIONS[scale]))
 
 
 def measure(n: int, d: int, p: float, seed: int) -> list[Row]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 
-__all__ = ["SCALES", "Cell", "Experiment", "Row"]
+__all__ = ["SCALES", "Cell", "Experiment", "Row", "crossed"]
 
 #: How much is measured: seconds of work for tests, minutes for a quick look, an hour in full.
 SCALES = ("tiny", "quick", "full")
@@ -13,6 +14,11 @@ SCALES = ("tiny", "quick", "full")
 #: A row of a table, and the settings of a cell.
 Row = dict[str, float | int | str | None]
 Cell = Mapping[str, float | int | str]
+
+
+def crossed(**settings: Iterable[float | int | str]) -> list[Cell]:
+    """Return a cell for every combination of settings, the last of which changes fastest."""
+    return [dict(zip(settings, values, strict=True)) for values in product(*settings.values())]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from spectralmirror.baselines import NoDecompositionError, SpectralExperts
 from spectralmirror.experiments.data import regression_mixture
-from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.experiments.experiment import Cell, Experiment, Row, crossed
 from spectralmirror.metrics import profile_error, subspace_error
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.rows.types import Matrix
@@ -24,11 +24,7 @@ REPETITIONS = {"tiny": 1, "quick": 10, "full": 20}
 
 def cells(scale: str) -> list[Cell]:
     """Return all sizes and seeds."""
-    return [
-        {"d": DIMENSION[scale], "n": n, "seed": seed}
-        for n in SIZES[scale]
-        for seed in range(REPETITIONS[scale])
-    ]
+    return crossed(d=[DIMENSION[scale]], n=SIZES[scale], seed=range(REPETITIONS[scale]))
 
 
 def measure(d: int, n: int, seed: int) -> list[Row]:
@@ -59,11 +55,7 @@ def _row(method: str, target: str, found: Matrix | None, profiles: Matrix) -> Ro
     if found is None or len(found) < len(profiles):
         return row | {"failed": 1, "sine": None, "profile_error": None}
     error = profile_error(profiles, found, scale_free=True)
-    return row | {
-        "failed": 0,
-        "sine": subspace_error(found, profiles),
-        "profile_error": error,
-    }
+    return row | {"failed": 0, "sine": subspace_error(found, profiles), "profile_error": error}
 
 
 EXPERTS = Experiment("experts", "Tensor moments on responses and on labels", cells, measure)

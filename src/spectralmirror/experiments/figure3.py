@@ -7,7 +7,7 @@ from scipy.linalg import orth
 from sklearn.neighbors import KNeighborsRegressor
 
 from spectralmirror.experiments.data import section5
-from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.experiments.experiment import Cell, Experiment, Row, crossed
 from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["FIGURE3"]
@@ -24,12 +24,7 @@ NEW_ROWS = 1000
 
 def cells(scale: str) -> list[Cell]:
     """Return all sizes and seeds."""
-    return [
-        {"d": d, "n": n, "seed": seed}
-        for d in DIMENSIONS[scale]
-        for n in SIZES[scale]
-        for seed in range(REPETITIONS[scale])
-    ]
+    return crossed(d=DIMENSIONS[scale], n=SIZES[scale], seed=range(REPETITIONS[scale]))
 
 
 def measure(d: int, n: int, seed: int) -> list[Row]:

@@ -139,13 +139,12 @@ def hessian(table: pl.DataFrame) -> list[str]:
 
 def experts(table: pl.DataFrame) -> list[str]:
     """Say what the tensor method finds in responses and in labels."""
-    found = []
-    for (method, target), part in table.group_by("method", "target", maintain_order=True):
-        for (n,), at in part.group_by("n", maintain_order=True):
-            found.append(
-                f"{method} on {target}, n = {n}: {_means(at, ['failed', 'sine', 'profile_error'])}."
-            )
-    return found
+    names = ["failed", "sine", "profile_error"]
+    return [
+        f"{method} on {target}, n = {n}: {_means(at, names)}."
+        for (method, target), part in table.group_by("method", "target", maintain_order=True)
+        for (n,), at in part.group_by("n", maintain_order=True)
+    ]
 
 
 def cost(table: pl.DataFrame) -> list[str]:
@@ -184,14 +183,11 @@ def _clearly_positive(differences: pl.Series) -> bool:
     return bool(mean > 2 * deviation / np.sqrt(len(differences)))
 
 
-def _mean(table: pl.DataFrame, name: str) -> float:
-    return float(table[name].mean())  # type: ignore[arg-type]
-
-
 def _means(table: pl.DataFrame, names: list[str]) -> str:
     """Return the means in words, without columns that were never measured."""
     seen = [name for name in names if table[name].null_count() < len(table)]
-    return ", ".join(f"{name} {_mean(table, name):.3g}" for name in seen)
+    means = (float(table[name].mean()) for name in seen)  # type: ignore[arg-type]
+    return ", ".join(f"{name} {mean:.3g}" for name, mean in zip(seen, means, strict=True))
 
 
 def _list(values: list[object]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.experiments.experiment import Cell, Experiment, Row, crossed
 from spectralmirror.metrics import subspace_error
 from spectralmirror.subspace.estimator import SpectralMirror
 from spectralmirror.subspace.hessian_directions import PrincipalHessianDirections
@@ -24,11 +24,7 @@ REPETITIONS = {"tiny": 2, "quick": 10, "full": 20}
 def cells(scale: str) -> list[Cell]:
     """Return all means and seeds."""
     n, d = SIZE[scale]
-    return [
-        {"n": n, "d": d, "mean": mean, "seed": seed}
-        for mean in MEANS[scale]
-        for seed in range(REPETITIONS[scale])
-    ]
+    return crossed(n=[n], d=[d], mean=MEANS[scale], seed=range(REPETITIONS[scale]))
 
 
 def measure(n: int, d: int, mean: float, seed: int) -> list[Row]:

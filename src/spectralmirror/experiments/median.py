@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spectralmirror.datasets import make_linear_classifier_mixture
-from spectralmirror.experiments.experiment import Cell, Experiment, Row
+from spectralmirror.experiments.experiment import Cell, Experiment, Row, crossed
 from spectralmirror.metrics import subspace_error
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
@@ -22,11 +22,8 @@ REPETITIONS = {"tiny": 1, "quick": 6, "full": 20}
 
 def cells(scale: str) -> list[Cell]:
     """Return all numbers of components and seeds."""
-    return [
-        {"n": SIZE[scale], "d": DIMENSION, "k": k, "seed": seed}
-        for k in COMPONENTS[scale]
-        for seed in range(REPETITIONS[scale])
-    ]
+    seeds = range(REPETITIONS[scale])
+    return crossed(n=[SIZE[scale]], d=[DIMENSION], k=COMPONENTS[scale], seed=seeds)
 
 
 def measure(n: int, d: int, k: int, seed: int) -> list[Row]:

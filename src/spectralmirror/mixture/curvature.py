@@ -10,14 +10,14 @@ import numpy as np
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.kernels import weighted_sums
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["Curvature", "coupling", "curvature", "split_matrices"]
+__all__ = ["Curvature", "coupling", "curvature", "quadratic", "split_matrices"]
 
 
 @dataclass(frozen=True, eq=False)
-class Curvature:
+class Curvature(Sums):
     """Sums over groups that give all second derivatives.
 
     With s_l = sum_i y_i (log f)' z_i and H_l = sum_i (log f)'' z_i z_i' for each group,
@@ -48,16 +48,6 @@ class Curvature:
     slopes: Matrix
     overlaps: Matrix
     mass: Vector
-
-    def __add__(self, other: Curvature) -> Curvature:
-        return Curvature(
-            self.splits + other.splits,
-            self.products + other.products,
-            self.mixed + other.mixed,
-            self.slopes + other.slopes,
-            self.overlaps + other.overlaps,
-            self.mass + other.mass,
-        )
 
     def seen_in(self, M: Matrix) -> Curvature:
         """Return the sums in coordinates M z."""
@@ -140,11 +130,11 @@ def _of_rows(
 ) -> Curvature:
     """Sum over rows, each of which is its own group: s_l s_m' = g_l g_m z z'."""
     k = len(r)
-    splits = np.array([_quadratic(Z, weighted[c] * (g[c] ** 2 + h[c])) for c in range(k)])
+    splits = np.array([quadratic(Z, weighted[c] * (g[c] ** 2 + h[c])) for c in range(k)])
     found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
     for a in range(len(found)):
         for b in range(a + 1):
-            found[a, b] = found[b, a] = _quadratic(Z, weighted[a] * r[b] * g[a] * g[b])
+            found[a, b] = found[b, a] = quadratic(Z, weighted[a] * r[b] * g[a] * g[b])
     mixed = np.array([(weighted * r[c] * g[c]).astype(Z.dtype) @ Z for c in range(k)])
     slopes = (weighted * g).astype(Z.dtype) @ Z
     return Curvature(splits, found, mixed, slopes, weighted @ r.T, weighted.sum(axis=1))
@@ -158,7 +148,7 @@ def _of_groups(
     s = np.array([np.add.reduceat(Z * g[c, :, None], starts, axis=0) for c in range(k)])
     each = block.of_rows(weighted)
     splits = np.array(
-        [(s[c] * weighted[c, :, None]).T @ s[c] + _quadratic(Z, each[c] * h[c]) for c in range(k)]
+        [(s[c] * weighted[c, :, None]).T @ s[c] + quadratic(Z, each[c] * h[c]) for c in range(k)]
     )
     found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
     for a in range(len(found)):
@@ -170,7 +160,7 @@ def _of_groups(
     return Curvature(splits, found, mixed, slopes, weighted @ r.T, weighted.sum(axis=1))
 
 
-def _quadratic(Z: AnyArray, q: Vector) -> Matrix:
+def quadratic(Z: AnyArray, q: Vector) -> Matrix:
     """Return sum_i q_i z_i z_i'."""
     none = np.empty((0, len(Z)), dtype=Z.dtype)
     return weighted_sums(Z, q.astype(Z.dtype), none, None)[1]

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from spectralmirror.mixture.curvature import quadratic
 from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.rows.grouped import Block
-from spectralmirror.rows.kernels import weighted_sums
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["em", "em_step"]
@@ -30,7 +30,7 @@ MOST_NEWTON_STEPS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Expectation:
+class Expectation(Sums):
     """Sums over groups for an M step.
 
     Attributes
@@ -52,15 +52,6 @@ class Expectation:
     values: Vector
     gradients: Matrix
     hessians: AnyArray
-
-    def __add__(self, other: Expectation) -> Expectation:
-        return Expectation(
-            self.value + other.value,
-            self.mass + other.mass,
-            self.values + other.values,
-            self.gradients + other.gradients,
-            self.hessians + other.hessians,
-        )
 
     def updated(self, other: Expectation, better: NDArray[np.bool_]) -> Expectation:
         """Take the sums of the components that improved from `other`."""
@@ -158,13 +149,11 @@ def _expectation(
     t = likelihood.scores(block.X, profiles) * block.y
     log_f, slopes = response.log_f(t), response.slope(t)
     Z = block.with_ones(likelihood.coordinates.shift)
-    none = np.empty((0, len(Z)), dtype=Z.dtype)
     information = -rows * response.curvature(t, slopes)
-    hessians = [weighted_sums(Z, q.astype(Z.dtype), none, None)[1] for q in information]
     return Expectation(
         float(found.sum() if w is None else found @ w),
         r.sum(axis=1),
         (rows * log_f).sum(axis=1),
         ((rows * slopes * block.y).astype(Z.dtype) @ Z).astype(np.float64),
-        np.array(hessians),
+        np.array([quadratic(Z, q) for q in information]),
     )

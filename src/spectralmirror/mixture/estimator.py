@@ -27,9 +27,8 @@ from spectralmirror.mixture.starts import n_agreeing
 from spectralmirror.mixture.task import Task
 from spectralmirror.responses import RESPONSES, get_response
 from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
-from spectralmirror.rows.checks import named_columns
 from spectralmirror.rows.grouped import GroupedRows
-from spectralmirror.rows.kernels import far_origin
+from spectralmirror.rows.messages import named_columns
 from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.subspace.estimator import SpectralMirror
 
@@ -306,7 +305,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     def _fit_k(self, prepared: Preprocessing, k: int) -> Candidate:
         features = prepared.features(k)
         grouped, whitening = prepared.grouped, features.whitening
-        origin = far_origin(whitening.mean, whitening.scale, grouped.rows.dtype)
+        origin = whitening.origin(grouped.rows.dtype)
         coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
         response = get_response(self.response).fitted
         task = Task(

@@ -24,7 +24,7 @@ from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.responses import Response
 from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.kernels import shifted
-from spectralmirror.rows.reduce import collect, reduce
+from spectralmirror.rows.reduce import Sums, collect, reduce
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = ["Likelihood", "Parameters", "Posterior"]
@@ -107,17 +107,12 @@ class Posterior:
 
 
 @dataclass(frozen=True, eq=False)
-class Gradient:
+class Gradient(Sums):
     """Value, gradient in the units of [x - o, 1], and sum of the responsibilities."""
 
     value: float
     profiles: Matrix
     mass: Vector
-
-    def __add__(self, other: Gradient) -> Gradient:
-        return Gradient(
-            self.value + other.value, self.profiles + other.profiles, self.mass + other.mass
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,14 @@ from scipy.special import logsumexp, softmax, xlogy
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.datasets import require_count
 from spectralmirror.mixture.component_scores import component_scores
 from spectralmirror.mixture.criteria import Criteria
 from spectralmirror.mixture.summary import summarise
 from spectralmirror.responses import Response, get_response
 from spectralmirror.rows.accept import on_parts
-from spectralmirror.rows.checks import check_features, check_groups, check_labels
+from spectralmirror.rows.checks import check_features, check_groups, require_count
 from spectralmirror.rows.kernels import far_origin
+from spectralmirror.rows.labels import check_labels
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["MixturePrediction"]

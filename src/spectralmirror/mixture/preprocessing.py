@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.task import Subspace
-from spectralmirror.rows.checks import CollinearError, check_finite, check_memory, check_table
+from spectralmirror.rows.checks import check_finite, check_memory, check_table
 from spectralmirror.rows.grouped import GroupedRows
+from spectralmirror.rows.messages import CollinearError
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix

@@ -3,10 +3,4 @@
 from spectralmirror.plotting.mirror import plot_mirror, plot_spectrum
 from spectralmirror.plotting.mixture import plot_profiles, plot_responsibilities, plot_starts
 
-__all__ = [
-    "plot_mirror",
-    "plot_profiles",
-    "plot_responsibilities",
-    "plot_spectrum",
-    "plot_starts",
-]
+__all__ = ["plot_mirror", "plot_profiles", "plot_responsibilities", "plot_spectrum", "plot_starts"]

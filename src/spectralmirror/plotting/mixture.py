@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.datasets import require_count
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.mixture.summary import quantile
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below, require_kind
 from spectralmirror.responses import get_response
+from spectralmirror.rows.checks import require_count
 
 __all__ = [
     "draw_profiles",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from spectralmirror.mixture.diagnostics import SEPARATED
 from spectralmirror.responses import get_response
 
 __all__ = ["CLOSE", "ROWS_PER_PARAMETER", "cautions", "supported"]
@@ -25,8 +26,6 @@ ENOUGH_AGREE = 3
 TINY_WEIGHT = 0.05
 #: Assignments should be right this much more often than always choosing the largest classifier.
 USEFUL_MARGIN = 0.05
-#: Labels with a log-likelihood per row above minus this are separated.
-SEPARATED = 1e-4
 #: No honest classifier has such an AUC: some feature must contain the label.
 DISGUISED = 0.9995
 #: Smaller differences of BIC mean little (Kass and Raftery 1995 call larger ones "very strong").

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
+from spectralmirror.report.effects import LEVEL
 from spectralmirror.rows.types import Vector
 
 __all__ = ["calibration", "clustered_interval", "comparison", "share_interval"]
@@ -76,9 +77,7 @@ def calibration(
     ]
 
 
-def clustered_interval(
-    values: Vector, clusters: NDArray[Any], level: float = 0.95
-) -> list[float] | None:
+def clustered_interval(values: Vector, clusters: NDArray[Any]) -> list[float] | None:
     """Return the cluster-robust confidence interval of a mean, or None for a single cluster.
 
     With S_g the sum of (value - mean) over cluster g, the variance of the mean of n values in G
@@ -90,13 +89,11 @@ def clustered_interval(
     if G < 2:
         return None
     error = np.sqrt(G / (G - 1) * (sums @ sums)) / len(values)
-    half = float(student.isf((1 - level) / 2, G - 1)) * error
+    half = float(student.isf((1 - LEVEL) / 2, G - 1)) * error
     return [float(values.mean() - half), float(values.mean() + half)]
 
 
-def share_interval(
-    positive: NDArray[np.bool_], clusters: NDArray[Any], level: float = 0.95
-) -> list[float]:
+def share_interval(positive: NDArray[np.bool_], clusters: NDArray[Any]) -> list[float]:
     """Return a cluster-robust confidence interval of a share.
 
     It is Wilson's interval with an effective sample size: the number of independent rows that
@@ -107,7 +104,7 @@ def share_interval(
     G = len(sums)
     spread = float(sums @ sums) * G / max(G - 1, 1)
     n = min(n, n * n * p * (1 - p) / spread) if spread > 0 else G
-    q2 = float(student.isf((1 - level) / 2, max(G - 1, 1))) ** 2
+    q2 = float(student.isf((1 - LEVEL) / 2, max(G - 1, 1))) ** 2
     centre, half = p + q2 / (2 * n), np.sqrt(q2 * (p * (1 - p) + q2 / (4 * n)) / n)
     return [float((centre - half) / (1 + q2 / n)), float((centre + half) / (1 + q2 / n))]
 

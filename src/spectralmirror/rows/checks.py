@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,35 +25,24 @@ from spectralmirror.rows.feature_table import (
 from spectralmirror.rows.hashing import group_keys
 from spectralmirror.rows.labels import check_classes, check_labels, signs, unique_labels
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.messages import (
-    CollinearError,
-    ColumnError,
-    first_missing,
-    named_columns,
-    numbers,
-    refuse_masked,
-)
+from spectralmirror.rows.messages import ColumnError, first_missing, numbers, refuse_masked
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.weights import check_weights
 
 __all__ = [
-    "CollinearError",
-    "ColumnError",
-    "check_classes",
     "check_covariance",
     "check_features",
     "check_finite",
     "check_group_keys",
     "check_groups",
-    "check_labels",
     "check_mean",
     "check_memory",
     "check_rows",
     "check_table",
     "is_dask",
-    "named_columns",
     "not_finite",
+    "require_count",
 ]
 
 FLOATS = [np.float64, np.float32]
@@ -275,6 +265,13 @@ def check_covariance(covariance: ArrayLike, d: int) -> NDArray[np.float64]:
     if np.abs((sigma - sigma.T) / scale[:, None] / scale).max() > 1e-8:
         raise ValueError("covariance must be symmetric: pass (covariance + covariance.T) / 2.")
     return (sigma + sigma.T) / 2
+
+
+def require_count(**counts: int) -> None:
+    """Raise ValueError unless every count is an integer of at least 1."""
+    for name, value in counts.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
 
 
 def is_dask(value: Any) -> bool:

@@ -45,7 +45,7 @@ def dask_rows(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Partitio
     parts = DaskParts(list(zip(blocks, *aligned, strict=True)))
     others = [_delayed(_survey, i, *row) for i, row in enumerate(zip(*aligned, strict=True))]
     survey = _computed(others)
-    rows = RemoteRows.of(parts, _n_features(X), dtype, survey)
+    rows = RemoteRows.of(parts, int(X.shape[1]), dtype, survey)
     if groups is None:
         return PartitionedGroups(rows), names
     return group_rows(rows, DaskGroups.of(rows)), names
@@ -127,10 +127,6 @@ def _blocks(X: Any) -> tuple[Any, np.dtype[Any], list[Any]]:
             "columns: use X.reshape(-1, 1) for a single feature."
         )
     return None, common_dtype([X.dtype]), list(X.rechunk({1: -1}).to_delayed()[:, 0])
-
-
-def _n_features(X: Any) -> int:
-    return len(X.columns) if hasattr(X, "columns") else int(X.shape[1])
 
 
 def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:

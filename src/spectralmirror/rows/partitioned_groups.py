@@ -23,7 +23,7 @@ from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.part import whole_groups
 from spectralmirror.rows.partitioned import PartitionedRows, StreamedRows
-from spectralmirror.rows.reduce import sum_of
+from spectralmirror.rows.reduce import Sums, sum_of
 from spectralmirror.rows.types import AnyArray
 
 __all__ = ["ContiguousGroups", "PartitionedGroups", "SpilledGroups", "group_rows", "joined_groups"]
@@ -36,7 +36,7 @@ MOST_BUCKETS = 500
 
 
 @dataclass(frozen=True, eq=False)
-class GroupSums:
+class GroupSums(Sums):
     """Numbers of groups and of groups with a single row, and sum_G w_G."""
 
     n_groups: int
@@ -47,13 +47,6 @@ class GroupSums:
     def of(cls, groups: InMemoryGroups) -> GroupSums:
         """Count one partition of whole groups."""
         return cls(groups.n_groups, groups.n_single, groups.total_weight)
-
-    def __add__(self, other: GroupSums) -> GroupSums:
-        return GroupSums(
-            self.n_groups + other.n_groups,
-            self.n_single + other.n_single,
-            self.weight + other.weight,
-        )
 
 
 @dataclass(frozen=True, eq=False)

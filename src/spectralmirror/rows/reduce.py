@@ -14,18 +14,28 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, fields
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from spectralmirror.rows.types import AnyArray
 
-__all__ = ["collect", "one_blas_thread", "reduce", "small_matrices", "sum_of"]
+__all__ = ["Sums", "collect", "one_blas_thread", "reduce", "small_matrices", "sum_of"]
 
 Block = TypeVar("Block")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over some of the rows: those over all rows are their sums, field by field."""
+
+    def __add__(self, other: Self) -> Self:
+        names = [field.name for field in fields(self)]
+        return type(self)(*[getattr(self, name) + getattr(other, name) for name in names])
 
 
 class _BlasLimit:
@@ -133,10 +143,7 @@ def _values(source: Iterable[Block], function: Callable[[Block], T]) -> Iterator
 
 
 def _in_order(
-    pool: ThreadPoolExecutor,
-    function: Callable[[Block], T],
-    blocks: Iterable[Block],
-    ahead: int,
+    pool: ThreadPoolExecutor, function: Callable[[Block], T], blocks: Iterable[Block], ahead: int
 ) -> Iterator[T]:
     """Like ``pool.map``, but read only `ahead` blocks more than have been summed."""
     pending: deque[Any] = deque()

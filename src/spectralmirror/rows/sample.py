@@ -11,7 +11,7 @@ import numpy as np
 
 from spectralmirror.rows.hashing import chosen
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.source import Source
 
 __all__ = ["SAMPLE_BYTES", "reduce_and_sample", "sample"]
@@ -22,12 +22,9 @@ SAMPLE_BYTES = 200_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class _SumAndSample:
+class _SumAndSample(Sums):
     total: Any
     parts: list[Rows]
-
-    def __add__(self, other: _SumAndSample) -> _SumAndSample:
-        return _SumAndSample(self.total + other.total, self.parts + other.parts)
 
     @classmethod
     def of(
@@ -37,12 +34,7 @@ class _SumAndSample:
 
 
 def reduce_and_sample(
-    source: Source,
-    statistic: Callable[[Rows], T],
-    n_rows: int,
-    seed: int,
-    *,
-    factor: int = 1,
+    source: Source, statistic: Callable[[Rows], T], n_rows: int, seed: int, *, factor: int = 1
 ) -> tuple[T, Rows]:
     """Return the sum of a statistic over all rows, and a random sample of the rows.
 

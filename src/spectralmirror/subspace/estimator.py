@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
-from spectralmirror.rows.checks import check_covariance, check_mean, named_columns
+from spectralmirror.rows.checks import check_covariance, check_mean
 from spectralmirror.rows.grouped import GroupedRows
+from spectralmirror.rows.messages import named_columns
 from spectralmirror.rows.reduce import small_matrices
 from spectralmirror.rows.source import Source
 from spectralmirror.subspace.base import SubspaceTransformer, orthonormal_rows, require_rows

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
-from spectralmirror.rows.checks import check_finite, named_columns
+from spectralmirror.rows.checks import check_finite
 from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.messages import named_columns
 from spectralmirror.rows.reduce import reduce, small_matrices
 from spectralmirror.rows.types import Vector
 from spectralmirror.subspace.base import SubspaceTransformer, orthonormal_rows, require_rows

@@ -10,7 +10,7 @@ import numpy as np
 from spectralmirror.rows.checks import check_finite
 from spectralmirror.rows.kernels import linear_sums
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Features, Vector
 from spectralmirror.subspace.moments import SignedMoments
@@ -27,7 +27,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class LabelSums:
+class LabelSums(Sums):
     """Sums of the labels, enough for r if mean and covariance are known.
 
     Attributes
@@ -47,9 +47,6 @@ class LabelSums:
         labels = rows.weighted(rows.y)
         return cls(linear_sums(rows.X, labels[None, :], origin)[0], _sum(labels))
 
-    def __add__(self, other: LabelSums) -> LabelSums:
-        return LabelSums(self.first + other.first, self.label_sum + other.label_sum)
-
     def about(self, step: Vector) -> Vector:
         """sum_i w_i y_i (x_i - mu), with mu = origin + step."""
         return self.first - self.label_sum * step
@@ -67,7 +64,7 @@ def mirrored_labels(X: Features, y: AnyArray, direction: Vector) -> AnyArray:
 
 
 @dataclass(frozen=True, eq=False)
-class MirroredRows:
+class MirroredRows(Sums):
     """Sums of the features with and without their mirrored labels as weights.
 
     Attributes
@@ -92,13 +89,6 @@ class MirroredRows:
             SignedMoments.of(rows, mirror_block(rows, direction, origin), origin),
             _sum(rows.weighted(rows.y)),
             linear_sums(rows.X, ones[None, :], origin)[0],
-        )
-
-    def __add__(self, other: MirroredRows) -> MirroredRows:
-        return MirroredRows(
-            self.moments + other.moments,
-            self.label_sum + other.label_sum,
-            self.first + other.first,
         )
 
     @property

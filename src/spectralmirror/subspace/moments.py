@@ -7,7 +7,7 @@ of any size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from spectralmirror.rows.checks import check_features, check_finite, check_memory
 from spectralmirror.rows.kernels import sample_origin, weighted_sums
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.rows.weights import check_weights
@@ -166,7 +166,7 @@ def labelled_moments(rows: Source) -> LabelledMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class SignedMoments:
+class SignedMoments(Sums):
     """Sums of features with weights z of either sign, such as mirrored labels (line 5).
 
     Only sums about the same origin can be merged; afterwards :meth:`about` moves them.
@@ -212,14 +212,7 @@ class SignedMoments:
     def __add__(self, other: SignedMoments) -> SignedMoments:
         if not np.array_equal(self.origin, other.origin):
             raise ValueError("Only signed moments about the same origin can be added.")
-        return SignedMoments(
-            self.weight + other.weight,
-            self.masses + other.masses,
-            self.squares + other.squares,
-            self.first + other.first,
-            self.second + other.second,
-            self.origin,
-        )
+        return replace(super().__add__(other), origin=self.origin)
 
     @property
     def effective_rows(self) -> Vector:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf
 
-from spectralmirror.rows.checks import CollinearError, ColumnError
 from spectralmirror.rows.kernels import far_origin
+from spectralmirror.rows.messages import CollinearError, ColumnError
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 #: A column is collinear if the others leave no more of its variance than this many units of

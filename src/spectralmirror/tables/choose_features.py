@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from spectralmirror.rows.files.arrow import column_values, common_dtype, listed
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.column_types import common_dtype
+from spectralmirror.rows.files.arrow import column_values
+from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.labels import check_classes
+from spectralmirror.rows.messages import listed
 from spectralmirror.tables.column_roles import ColumnRoles, column_types, feature_kinds
 from spectralmirror.tables.column_stats import MOST_LEVELS, TableStats, table_stats
 from spectralmirror.tables.features import Category, Number, Recipe, check_names

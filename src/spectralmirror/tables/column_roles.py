@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from spectralmirror.rows.files.arrow import did_you_mean_or_list, family, listed
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.column_types import family
+from spectralmirror.rows.files.reader import Reader
+from spectralmirror.rows.messages import did_you_mean_or_list, listed
 from spectralmirror.tables.features import kind_of
 
 __all__ = ["ColumnRoles", "agreed_types", "check_single", "column_types", "feature_kinds"]

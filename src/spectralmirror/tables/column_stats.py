@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from spectralmirror.rows.files.arrow import column_values, did_you_mean_or_list
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.files.arrow import column_values
+from spectralmirror.rows.files.reader import Reader
+from spectralmirror.rows.messages import did_you_mean_or_list
 from spectralmirror.tables.features import as_text
 
 __all__ = [

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from spectralmirror.rows.files.arrow import column_values
-from spectralmirror.rows.files.readers import Batch, Reader
+from spectralmirror.rows.files.reader import Batch, Reader
 from spectralmirror.rows.part import SURVEYED, Part
 from spectralmirror.tables.column_stats import present
 from spectralmirror.tables.features import Recipe

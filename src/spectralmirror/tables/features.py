@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from spectralmirror.rows.files.arrow import column_values, is_number, unique_values
+from spectralmirror.rows.column_types import is_number
+from spectralmirror.rows.files.arrow import column_values, unique_values
 from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.winners import is_left
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.mixture import LinearClassifierMixture
-from spectralmirror.rows.files.readers import Reader, count_rows
+from spectralmirror.rows.files.reader import Reader
+from spectralmirror.rows.files.readers import count_rows
 from spectralmirror.rows.files.scan import Scan
 from spectralmirror.tables.choose_features import ChosenFeatures, choose_features, missing_sentence
 from spectralmirror.tables.column_roles import ColumnRoles
@@ -84,9 +85,4 @@ def _about(chosen: ChosenFeatures, roles: ColumnRoles, source: str) -> dict[str,
     imputed = {name: n for name, n in chosen.missing.items() if name != roles.label}
     if imputed and roles.missing == "impute":
         notes.append(f"{missing_sentence(imputed, chosen.n_rows)} They were imputed.")
-    return {
-        "source": source,
-        "n_rows": chosen.n_kept,
-        "missing": chosen.missing,
-        "notes": notes,
-    }
+    return {"source": source, "n_rows": chosen.n_kept, "missing": chosen.missing, "notes": notes}

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from spectralmirror.rows.files.arrow import column_values, unique_values
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
 from spectralmirror.tables.choose_features import missing_sentence
 from spectralmirror.tables.column_roles import agreed_types, check_single
@@ -68,14 +68,36 @@ def known_rows(
     model: FittedTable,
     readers: Sequence[Reader],
     *,
-    labelled: bool,
-    grouped: bool,
-    keep: Sequence[str],
-    missing: str,
-    listen: Callable[[int], None],
+    labelled: bool = False,
+    grouped: bool = False,
+    keep: Sequence[str] = (),
+    missing: str | None = None,
+    listen: Callable[[int], None] = lambda _: None,
 ) -> Iterator[KnownRows]:
-    """Yield the rows of files; see :meth:`FittedTable.known`."""
-    recipe = model.recipe
+    """Yield the rows of files in batches, as the mixture of a fitted table takes them.
+
+    Parameters
+    ----------
+    model : FittedTable
+        The fitted table.
+    readers : list of Reader
+        The files.
+    labelled, grouped : bool, default=False
+        Whether labels and groups are needed.
+    keep : list of str, default=()
+        Columns to read besides those that the model needs.
+    missing : {"error", "impute", "drop"} or None, default=None
+        What to do about missing values: raise, impute them, or mark their rows as not complete;
+        None for what was done when the mixture was fitted.
+    listen : callable
+        Called with the number of rows of every batch.
+
+    Yields
+    ------
+    KnownRows
+        Features, labels and groups of the rows that are complete.
+    """
+    recipe, missing = model.recipe, missing or model.missing
     required = [model.label] if labelled else []
     if grouped and model.group is not None:
         required.append(model.group)

@@ -12,12 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from spectralmirror.mixture.summary import letters
-from spectralmirror.rows.files.arrow import as_column, column_values, is_number
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.column_types import is_number
+from spectralmirror.rows.files.arrow import as_column, column_values
+from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.files.writers import check_kind, writing
 from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.column_stats import check_present
-from spectralmirror.tables.known_rows import NO_ROWS, KnownRows
+from spectralmirror.tables.known_rows import NO_ROWS, KnownRows, known_rows
 from spectralmirror.tables.table_model import FittedTable
 
 __all__ = ["write_clusters", "write_groups", "write_predictions"]
@@ -60,8 +61,8 @@ def write_predictions(
     )
     n_met = n_rows = 0
     with writing(output) as append:
-        rows = model.known(
-            readers, grouped=weights is not None, keep=kept, missing=missing, listen=listen
+        rows = known_rows(
+            model, readers, grouped=weights is not None, keep=kept, missing=missing, listen=listen
         )
         for known in rows:
             P = _probabilities(model, known, weights)
@@ -114,8 +115,14 @@ def write_clusters(
     kept = [*[str(model.group)] * grouped, *(name for name in keep if name != model.group)]
     output_rows = _Output(readers, output, kept, names)
     with writing(output) as append:
-        for known in model.known(
-            readers, labelled=True, grouped=grouped, keep=kept, missing=missing, listen=listen
+        for known in known_rows(
+            model,
+            readers,
+            labelled=True,
+            grouped=grouped,
+            keep=kept,
+            missing=missing,
+            listen=listen,
         ):
             R = np.empty((0, k))
             if len(known.X):

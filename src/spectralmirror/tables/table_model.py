@@ -12,16 +12,12 @@ from scipy.special import softmax
 
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.summary import letters, table
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.features import Recipe
 from spectralmirror.tables.known_rows import KnownRows, known_rows
 
 __all__ = ["FittedTable", "named_features"]
-
-
-def _silent(n_rows: int) -> None:
-    """Ignore the progress."""
 
 
 def named_features(X: NDArray[Any], names: Sequence[str]) -> Any:
@@ -99,7 +95,6 @@ class FittedTable:
         grouped: bool = False,
         keep: Sequence[str] = (),
         missing: str | None = None,
-        listen: Callable[[int], None] = _silent,
     ) -> Iterator[KnownRows]:
         """Yield the rows of files in batches, as the mixture takes them.
 
@@ -112,10 +107,7 @@ class FittedTable:
         keep : list of str, default=()
             Columns to read besides those that the model needs.
         missing : {"error", "impute", "drop"} or None, default=None
-            What to do about missing values: raise, impute them, or mark their rows as not
-            complete; None for what was done when the mixture was fitted.
-        listen : callable
-            Called with the number of rows of every batch.
+            What to do about missing values; None for what was done when the mixture was fitted.
 
         Yields
         ------
@@ -123,13 +115,7 @@ class FittedTable:
             Features, labels and groups of the rows that are complete.
         """
         return known_rows(
-            self,
-            readers,
-            labelled=labelled,
-            grouped=grouped,
-            keep=keep,
-            missing=self.missing if missing is None else missing,
-            listen=listen,
+            self, readers, labelled=labelled, grouped=grouped, keep=keep, missing=missing
         )
 
     def group_weights(
@@ -142,8 +128,8 @@ class FittedTable:
         """
         log_p = np.log(self.mixture.weights_)
         sums: dict[Any, tuple[Matrix, int]] = {}
-        for known in self.known(
-            readers, labelled=True, grouped=True, missing=missing, listen=listen
+        for known in known_rows(
+            self, readers, labelled=True, grouped=True, missing=missing, listen=listen
         ):
             if known.groups is None or not len(known.X):
                 continue

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from spectralmirror.rows.files.readers import Reader
+from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.hashing import group_keys, hashed
-from spectralmirror.tables.known_rows import NO_ROWS
+from spectralmirror.tables.known_rows import NO_ROWS, known_rows
 from spectralmirror.tables.table_model import FittedTable
 
 __all__ = ["TableSample", "sample_rows"]
@@ -80,8 +80,8 @@ def sample_rows(
     most = max(1_000, MOST_VALUES // (len(model.recipe.names) + len(keep)))
     limit, n_rows, n_kept = 2**64, 0, 0
     pieces: list[_Piece] = []
-    for known in model.known(
-        readers, labelled=True, grouped=grouped, keep=keep, missing=missing, listen=listen
+    for known in known_rows(
+        model, readers, labelled=True, grouped=grouped, keep=keep, missing=missing, listen=listen
     ):
         numbers = np.arange(n_rows, n_rows + len(known.X))
         keys = hashed(numbers if known.groups is None else group_keys(known.groups), seed=7)

@@ -9,21 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from spectralmirror.rows.column_types import common_dtype, family, is_number
-from spectralmirror.rows.messages import did_you_mean_or_list, listed
-
-__all__ = [
-    "as_column",
-    "column_values",
-    "common_dtype",
-    "did_you_mean_or_list",
-    "family",
-    "fill",
-    "is_number",
-    "listed",
-    "matrix",
-    "unique_values",
-]
+__all__ = ["as_column", "column_values", "fill", "matrix", "unique_values"]
 
 #: Rows that are transposed at a time.
 STRIP = 8192

@@ -18,20 +18,6 @@ from spectralmirror.rows.part import SURVEYED, Part
 __all__ = ["Columns"]
 
 
-@dataclass(frozen=True)
-class Roles:
-    """Which columns are not features; None for those that are not needed."""
-
-    label: str | None
-    groups: str | None
-    weight: str | None
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that are needed."""
-        return [name for name in (self.label, self.groups, self.weight) if name is not None]
-
-
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Columns of files.
@@ -65,16 +51,16 @@ class Columns:
         weight: str | None,
     ) -> Columns:
         """Check the names and types of the columns in every file."""
-        roles = Roles(label, groups, weight)
+        others = [name for name in (label, groups, weight) if name is not None]
         types = {name: _known_type(readers, name) for name in readers[0].types}
         if features is None:
             numbers = [name for name, kind in types.items() if is_number(kind)]
-            features = [name for name in numbers if name not in roles.names]
+            features = [name for name in numbers if name not in others]
         features = [features] if isinstance(features, str) else list(features)
-        _check_names(roles.names, features, readers[0].name)
+        _check_names(others, features, readers[0].name)
         for reader in readers:
-            _check_file(reader, roles, features)
-            _check_agreement(reader, roles.names, types, readers[0].name)
+            _check_file(reader, others, features, label, weight)
+            _check_agreement(reader, others, types, readers[0].name)
         kinds = {str(reader.types[name]) for reader in readers for name in features}
         return cls(readers, features, label, groups, weight, common_dtype(kinds))
 
@@ -146,17 +132,19 @@ def _check_names(roles: list[str], features: list[str], first: str) -> None:
             raise ValueError(f"Column {name!r} is among the features twice: name it once.")
 
 
-def _check_file(reader: Reader, roles: Roles, features: list[str]) -> None:
+def _check_file(
+    reader: Reader, others: list[str], features: list[str], label: str | None, weight: str | None
+) -> None:
     """Raise if a column is missing in a file, or of a type that cannot be used."""
     types = reader.types
-    for name in (*roles.names, *features):
+    for name in (*others, *features):
         if name not in types:
             raise ValueError(f"{reader.name} has no column {name!r}{did_you_mean(name, types)}")
-    numbers = features if roles.weight is None else [*features, roles.weight]
+    numbers = features if weight is None else [*features, weight]
     check_columns({name: types[name] for name in numbers}, f" of {reader.name}")
-    if roles.label is not None and "binary" in str(types[roles.label]):
+    if label is not None and "binary" in str(types[label]):
         raise ValueError(
-            f"Label {roles.label!r} of {reader.name} holds bytes, or text that is not UTF-8: "
+            f"Label {label!r} of {reader.name} holds bytes, or text that is not UTF-8: "
             "save the file as UTF-8."
         )
 

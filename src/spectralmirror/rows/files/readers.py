@@ -14,9 +14,9 @@ from spectralmirror.rows.files.csv_file import CsvReader
 from spectralmirror.rows.files.frames import dataset_reader, lazy_reader, table_reader
 from spectralmirror.rows.files.parquet import ParquetReader
 from spectralmirror.rows.files.paths import SUFFIXES, file_suffix, paths_of
-from spectralmirror.rows.files.reader import Batch, FileReader, Reader
+from spectralmirror.rows.files.reader import FileReader, Reader
 
-__all__ = ["Batch", "Reader", "count_rows", "is_readable", "open_reader", "paths_of", "readers_of"]
+__all__ = ["count_rows", "is_readable", "open_reader", "readers_of"]
 
 _FORMATS: dict[str, type[FileReader]] = {
     **dict.fromkeys((".parquet", ".pq"), ParquetReader),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from spectralmirror.rows.checks import require_count
 from spectralmirror.rows.contiguity import ContiguityCheck
 from spectralmirror.rows.files.array_source import ArrayParts, OwnParts
 from spectralmirror.rows.files.columns import Columns
@@ -85,8 +85,7 @@ def scan(
     >>> pl.read_parquet(f"{folder}/plane.parquet").shape
     (20000, 2)
     """
-    if not isinstance(block_bytes, Integral) or block_bytes < 1:
-        raise ValueError(f"block_bytes must be a whole number of at least 1, got {block_bytes!r}.")
+    require_count(block_bytes=block_bytes)
     if _is_array(source):
         if features is not None:
             raise ValueError("features names columns, but arrays have no names.")
@@ -94,7 +93,7 @@ def scan(
     if is_readable(source):
         columns = Columns.of(readers_of(source), label, features, groups, sample_weight)
         return Scan(columns, block_bytes)
-    if isinstance(source, bytes | dict) or not isinstance(source, Callable | Iterable):
+    if isinstance(source, bytes | dict) or not (callable(source) or isinstance(source, Iterable)):
         raise ValueError(
             f"scan cannot read {type(source).__name__}: pass paths, a frame, a pyarrow dataset, an "
             "array, or something that yields tuples (X, y)."
@@ -142,11 +141,7 @@ class Scan:
         return group_rows(rows, groups), parts.names
 
     def map_to(
-        self,
-        path: str | Path,
-        method: Callable[..., Any],
-        *,
-        keep: Sequence[str] = (),
+        self, path: str | Path, method: Callable[..., Any], *, keep: Sequence[str] = ()
     ) -> None:
         """Apply a method of a fitted model to all rows, and write what it returns.
 

@@ -19,7 +19,7 @@ import numpy as np
 from spectralmirror.rows.grouped import Block, GroupedRows
 from spectralmirror.rows.kernels import linear_sums
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import (
@@ -115,7 +115,7 @@ def _bilinear(u: Matrix, a: Matrix, y: Vector, weight: AnyArray | None) -> Matri
 
 
 @dataclass(frozen=True, eq=False)
-class StepSums:
+class StepSums(Sums):
     """Sums over rows from which the step is computed.
 
     Attributes
@@ -132,14 +132,6 @@ class StepSums:
     totals: Vector
     curvature: Matrix
     spread: Matrix
-
-    def __add__(self, other: StepSums) -> StepSums:
-        return StepSums(
-            self.gradient + other.gradient,
-            self.totals + other.totals,
-            self.curvature + other.curvature,
-            self.spread + other.spread,
-        )
 
     @classmethod
     def of(cls, block: Any, model: Model, origin: AnyArray | None) -> StepSums:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from spectralmirror.rows.grouped import Block
+from spectralmirror.rows.reduce import Sums
 from spectralmirror.rows.types import Matrix
 from spectralmirror.subspace.stacked.scores import Frame, times
 
@@ -19,7 +20,7 @@ __all__ = ["PairMoments"]
 
 
 @dataclass(frozen=True, eq=False)
-class PairMoments:
+class PairMoments(Sums):
     """Sums over ordered pairs of different rows in a group.
 
     No row is paired with itself, whatever its weight: weights only say how much each pair counts.
@@ -48,9 +49,6 @@ class PairMoments:
         squares = weight**2
         by_group = block.sums(squares)
         return cls(float((by_group**2).sum() - (squares**2).sum()), products)
-
-    def __add__(self, other: PairMoments) -> PairMoments:
-        return PairMoments(self.variance + other.variance, self.products + other.products)
 
     def cross(self) -> Matrix:
         """Return the sum of the products, scaled so that an entry of noise has variance 1."""

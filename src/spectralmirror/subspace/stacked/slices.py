@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from spectralmirror.rows.kernels import weighted_sums
 from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.reduce import Sums
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.subspace.stacked.scores import Frame, Scored, times
 
@@ -25,7 +26,7 @@ N_SLICES = 6
 
 
 @dataclass(frozen=True, eq=False)
-class SliceSums:
+class SliceSums(Sums):
     """Sums over the rows of each slice.
 
     Attributes
@@ -45,9 +46,6 @@ class SliceSums:
         w = ones if rows.weight is None else rows.weight.astype(np.float64)
         weights = [ones, w, w * s, w * e, w * e**2, w * slopes]
         return cls(np.array([np.bincount(index, v, minlength=N_SLICES) for v in weights]))
-
-    def __add__(self, other: SliceSums) -> SliceSums:
-        return SliceSums(self.sums + other.sums)
 
 
 def slice_edges(s: Vector, weight: AnyArray | None) -> Vector:
@@ -114,7 +112,7 @@ class Slices:
 
 
 @dataclass(frozen=True, eq=False)
-class SlicedMoments:
+class SlicedMoments(Sums):
     """Sums over the rows of each slice, about a common origin.
 
     Attributes
@@ -163,11 +161,6 @@ class SlicedMoments:
             first[b], second[b] = weighted_sums(rows.X, linear[0], linear, origin)
             totals[b] = linear.sum(axis=1, dtype=np.float64)
         return cls(totals, first, second)
-
-    def __add__(self, other: SlicedMoments) -> SlicedMoments:
-        return SlicedMoments(
-            self.totals + other.totals, self.first + other.first, self.second + other.second
-        )
 
     def about(self, step: Vector) -> tuple[AnyArray, AnyArray]:
         """Return S_b and v_b about the mean, origin + step."""
