@@ -18,6 +18,7 @@ from spectralmirror import (
     scan,
 )
 from tests.helpers.agreement import assert_alike
+from tests.helpers.hidden import hide
 from tests.helpers.scans import (
     NAMES,
     SMALL,
@@ -182,9 +183,7 @@ def test_extras_are_imported_only_when_used():
 
 def test_arrays_and_dask_need_neither_pyarrow_nor_polars():
     pytest.importorskip("dask")
-    program = (
-        "import sys\n"
-        "sys.modules.update(dict.fromkeys(['pyarrow', 'polars', 'pandas']))\n"  # not installed
+    program = hide("pyarrow", "polars", "pandas") + (
         "import numpy as np, dask.array as da\n"
         "from spectralmirror import LinearClassifierMixture, SpectralMirror\n"
         "X, groups = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200) // 4\n"
