@@ -2,7 +2,7 @@
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
 # `make real DATA=folder` the same on real data,
 # `make trust` coverage, calibration and faults of the model, `make memory` peak memory and leaks,
-# `make scale` files, Dask and Spark (it makes 6 GB of files), `make fuzz` reads spoiled files,
+# `make scale` files, Dask and Spark (it makes 6 GB of files), `make fuzz` reads damaged files,
 # `make faults` interrupts commands and fills disks, `make reproduce` the paper's figures and
 # claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
 # `make properties` tries the properties on many new examples,
