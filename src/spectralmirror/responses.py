@@ -82,6 +82,15 @@ class Response:
         t = np.asarray(t, dtype=np.float64)
         return np.asarray(self.f(t) * self.slope(t))
 
+    @property
+    def noise_variance(self) -> float:
+        """The variance s^2 for which Phi(t / s) is closest to f at 0: the same slope there.
+
+        If t is normal with variance v, E f(t) is about f(E t / sqrt(1 + v / s^2)): exact for the
+        probit; s^2 = 8 / pi for the logistic (MacKay 1992).
+        """
+        return float(1 / (2 * np.pi * self.derivative(0.0) ** 2))
+
     def expected_label(self, t: ArrayLike) -> Values:
         """Return E[y | <u, x> = t] = 2 f(t) - 1, the paper's g, computed as f(t) - f(-t)."""
         t = np.asarray(t, dtype=np.float64)

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import xlogy
 
+from spectralmirror.mixture.averaging import normalised, row_variances
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.likelihood import Posterior
 from spectralmirror.rows.grouped import Block
-from spectralmirror.rows.types import Vector
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["Criteria", "FitQuality"]
 
 
 @dataclass(frozen=True)
 class Criteria:
-    """Information criteria for m parameters and n rows; lower is better.
+    """Information criteria for m parameters and n independent observations; lower is better.
 
     AIC = -2 L + 2 m, BIC = -2 L + m log n and ICL = BIC + 2 H, where L is the log-likelihood and
-    H the entropy of the assignments to components.
+    H the entropy of the assignments to components. Observations are groups, or rows if there are
+    no groups.
     """
 
     log_likelihood: float
     entropy: float
     n_parameters: int
-    n_rows: float
+    n_observations: float
 
     @property
     def aic(self) -> float:
@@ -36,7 +39,7 @@ class Criteria:
     @property
     def bic(self) -> float:
         """The Bayesian information criterion."""
-        return -2 * self.log_likelihood + self.n_parameters * float(np.log(self.n_rows))
+        return -2 * self.log_likelihood + self.n_parameters * float(np.log(self.n_observations))
 
     @property
     def icl(self) -> float:
@@ -55,7 +58,8 @@ class FitQuality:
     entropy : float
         Mean entropy of the assignments of rows, divided by log k.
     accuracy : float
-        Mean probability of the most likely component of a row.
+        Mean probability of the most likely component of a row. Both are averaged over what is not
+        known about the parameters.
     """
 
     criteria: Criteria
@@ -67,20 +71,45 @@ class FitQuality:
         """Compute the quality of a fit: one pass over the rows."""
         log_likelihood, of_groups, of_rows, largest, n = map(float, _sums(fit))
         k, size = len(fit.ascent.parameters), len(fit.ascent.parameters.packed()) - 1
-        criteria = Criteria(log_likelihood, of_groups, size, n)
+        criteria = Criteria(log_likelihood, of_groups, size, fit.likelihood.rows.total_weight)
         return cls(criteria, of_rows / n / np.log(k) if k > 1 else 0.0, largest / n)
 
 
 def _sums(fit: Fit) -> Vector:
     """Sum log-likelihood and entropy over groups, and entropy, largest r and 1 over rows."""
+    averaged = _averaging(fit)
 
     def of(block: Block, posterior: Posterior) -> Vector:
         w, r = block.shares[0], posterior.responsibilities
         w = np.ones(r.shape[1]) if w is None else w
-        entropy, largest = -xlogy(r, r).sum(axis=0), r.max(axis=0)
         rows = w if block.starts is None else w * block.sizes
+        entropy = _entropy(r)
+        r = averaged(block, posterior)
         return np.array(
-            [posterior.log_likelihood @ w, entropy @ w, entropy @ rows, largest @ rows, rows.sum()]
-        )
+            [posterior.log_likelihood @ w, entropy @ w, _entropy(r) @ rows, r.max(axis=0) @ rows,
+             rows.sum()]
+        )  # fmt: skip
 
     return fit.likelihood.total(fit.ascent.parameters, of)
+
+
+def _entropy(r: Matrix) -> Vector:
+    return np.asarray(-xlogy(r, r).sum(axis=0))
+
+
+def _averaging(fit: Fit) -> Callable[[Block, Posterior], Matrix]:
+    """Return the averaged posterior of the components of a block, as a function."""
+    likelihood, theta = fit.likelihood, fit.parameter_posterior
+    if theta is None:
+        return lambda _, posterior: posterior.responsibilities
+
+    def of_rows(block: Block, posterior: Posterior) -> Matrix:
+        variances = row_variances(likelihood.working(block), theta.variance_roots)
+        return normalised(theta.joint_of_rows(posterior.signed, variances, likelihood.response))
+
+    def of_groups(block: Block, _: Posterior) -> Matrix:
+        return normalised(theta.joint_of_groups(lambda one: likelihood.joint(block, one)))
+
+    return lambda block, posterior: (of_rows if block.starts is None else of_groups)(
+        block, posterior
+    )

@@ -60,16 +60,18 @@ class Curvature(Sums):
             self.mass,
         )
 
-    def hessian(self, parameters: Parameters, penalty: Matrix) -> Matrix:
-        """Return the matrix of second derivatives with respect to the packed theta."""
+    def hessian(
+        self, parameters: Parameters, penalty: Matrix, concentration: float = 0.0
+    ) -> Matrix:
+        """Return the matrix of second derivatives of L with respect to the packed theta."""
         k, p = parameters.profiles.shape
         each = np.arange(k)
         blocks, mixed = -self.products, -self.mixed
         blocks[each, each] += self.splits - penalty
         mixed[each, each] += self.slopes
         weights, total = parameters.weights, self.mass.sum()
-        logits = np.diag(self.mass - total * weights) - self.overlaps
-        logits += total * np.outer(weights, weights)
+        logits = np.diag(self.mass) - self.overlaps
+        logits -= (total + k * concentration) * (np.diag(weights) - np.outer(weights, weights))
         profiles = blocks.transpose(0, 2, 1, 3).reshape(k * p, k * p)
         across = mixed.transpose(0, 2, 1).reshape(k * p, k)
         return np.block([[profiles, across], [across.T, logits]])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from scipy import sparse
 
 from spectralmirror.mixture.criteria import FitQuality
+from spectralmirror.mixture.doubt import doubt
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.starts import Start, n_agreeing
 from spectralmirror.rows.grouped import GroupedRows
@@ -15,8 +17,10 @@ __all__ = ["Problem", "find_problems", "n_different_rows", "status"]
 
 #: Labels with a log-likelihood per row above minus this are separated.
 SEPARATED = 1e-4
-#: From this many starts on, a best maximum that only one of them reached is mentioned.
-MANY_STARTS = 8
+#: Fewer components are better if their log evidence is larger by this: odds of 20 to 1.
+CLEARLY = 3.0
+#: A fit warns if a better maximum exists with a larger probability than this.
+DOUBTFUL = 0.2
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,9 @@ class Problem:
     Attributes
     ----------
     kind : str
-        "collinear features", "dropped components", "not converged", "indistinct components",
-        "separated classes" or "too few different rows".
+        "collinear features", "dropped components", "fewer components", "not converged",
+        "indistinct components", "separated classes", "too few different rows" or "a better
+        maximum".
     sentence : str
         What is wrong, and what to do about it.
     """
@@ -37,9 +42,17 @@ class Problem:
 
 
 def find_problems(
-    fit: Fit, quality: FitQuality, *, collinear: bool, max_iter: int
+    fit: Fit,
+    quality: FitQuality,
+    *,
+    collinear: bool,
+    max_iter: int,
+    evidence: dict[int, float] | None = None,
 ) -> list[Problem]:
-    """Return everything that is wrong with a fit, the most basic problem first."""
+    """Return everything that is wrong with a fit, the most basic problem first.
+
+    `evidence` holds the log evidence for each number of components that was compared.
+    """
     problems, k = [], len(fit.ascent.parameters)
     if collinear:
         problems.append(
@@ -59,8 +72,38 @@ def find_problems(
                 "n_components='auto'.",
             )
         )
-    shape = _problem_of_shape(fit, quality, max_iter)
-    return problems if shape is None else [*problems, shape]
+    others = (
+        _fewer_components(k, evidence or {}),
+        _problem_of_shape(fit, quality, max_iter),
+        _better_maximum(fit.starts),
+    )
+    return [*problems, *(problem for problem in others if problem is not None)]
+
+
+def _fewer_components(k: int, evidence: dict[int, float]) -> Problem | None:
+    """Return a problem if fewer components have clearly more evidence."""
+    fewer = {number: value for number, value in evidence.items() if number < k}
+    best = max(fewer, key=lambda number: fewer[number], default=k)
+    if best == k or fewer[best] < evidence.get(k, np.inf) + CLEARLY:
+        return None
+    what = "One classifier explains" if best == 1 else f"{best} classifiers explain"
+    return Problem(
+        "fewer components",
+        f"{what} these labels as well as {k} (log evidence {fewer[best]:.1f}, against "
+        f"{evidence[k]:.1f} for {k}): use n_components={best}, or 'auto'.",
+    )
+
+
+def _better_maximum(starts: list[Start]) -> Problem | None:
+    """Return a problem if a better maximum is likely to exist."""
+    risk = doubt(starts)
+    if not risk > DOUBTFUL:
+        return None
+    return Problem(
+        "a better maximum",
+        f"A better maximum of the likelihood exists with a probability of about {risk:.0%}: raise "
+        "n_init, or use fewer components or groups.",
+    )
 
 
 def _problem_of_shape(fit: Fit, quality: FitQuality, max_iter: int) -> Problem | None:
@@ -121,11 +164,15 @@ def n_different_rows(rows: GroupedRows, most: int) -> int:
 
 def status(problems: list[Problem], starts: list[Start], *, converged: bool) -> str:
     """Return what happened in a fit, as text."""
-    n_agreed = n_agreeing(starts)
     sentences = [problem.sentence for problem in problems]
     if converged:
         sentences.append("Converged.")
-    sentences.append(f"{n_agreed} of {len(starts)} starts reached the best maximum.")
-    if n_agreed == 1 and len(starts) >= MANY_STARTS:
-        sentences.append("There may be a better one: raise n_init, or use fewer components.")
+    sentences.append(f"{n_agreeing(starts)} of {len(starts)} starts reached the best maximum.")
+    risk = doubt(starts)
+    if risk <= DOUBTFUL:
+        sentences.append(f"Probability of a better one: {_percent(risk)}.")
     return " ".join(sentences)
+
+
+def _percent(probability: float) -> str:
+    return "below 1 %" if probability < 0.01 else f"{probability:.0%}"

@@ -1,9 +1,10 @@
 """Expectation-maximisation, as the paper uses it: slow, but no step decreases the likelihood.
 
 E: r_lG = P(component l | labels of G) at the old theta.
-M: p_l = mean of r_l, and each v_l maximises sum_G r_lG sum_i log f(y_i t_il) - l2/2 v' P v: a
-weighted regression, solved by Newton's method. Each pass over the rows serves all components, and
-recomputes r from the old theta instead of storing it.
+M: p_l = (sum_G r_lG + c) / (G + k c), with c of the prior of the weights, and each v_l maximises
+sum_G r_lG sum_i log f(y_i t_il) - l2/2 v' P v: a weighted regression, solved by Newton's method.
+Each pass over the rows serves all components, and recomputes r from the old theta instead of
+storing it.
 """
 
 from __future__ import annotations
@@ -71,10 +72,11 @@ def em(
     max_iter: int,
     inverse: Matrix | None = None,
     max_passes: int | None = None,
+    beat: float = -np.inf,
 ) -> Ascent:
     """Repeat :func:`em_step` until one gains less than `tol`.
 
-    The signature is that of :func:`climb`; EM has no use for `inverse`.
+    The signature is that of :func:`climb`; EM has no use for `inverse` and `beat`.
     """
     parameters, value, n_passes = start, -np.inf, 0
     for n_iter in range(max_iter):
@@ -93,8 +95,9 @@ def em_step(likelihood: Likelihood, old: Parameters) -> tuple[Parameters, float,
     profiles = old.profiles
     sums = _expect(likelihood, old, profiles)
     penalty = likelihood.penalty
-    value = sums.value - 0.5 * float((profiles * (profiles @ penalty)).sum())
-    weights = np.maximum(sums.mass / sums.mass.sum(), 1e-300)
+    value = sums.value + likelihood.log_prior(old)
+    mass = sums.mass + likelihood.concentration
+    weights = np.maximum(mass / mass.sum(), 1e-300)
     n_passes, size = 1, np.ones(len(old))
     for _ in range(MOST_NEWTON_STEPS):
         steps, gains = _newton_steps(sums, profiles, likelihood)

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.diagnostics import find_problems, status
+from spectralmirror.mixture.doubt import agreeing_kinds, doubt
 from spectralmirror.mixture.em import em
-from spectralmirror.mixture.fitting import fit
+from spectralmirror.mixture.evidence import CONCENTRATION, initial_l2
+from spectralmirror.mixture.fitting import Fit, fit
 from spectralmirror.mixture.inference import standard_errors
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.prediction import MixturePrediction
 from spectralmirror.mixture.preprocessing import Preprocessing, given_start
-from spectralmirror.mixture.selection import Candidate, select_by_bic
-from spectralmirror.mixture.starts import n_agreeing
+from spectralmirror.mixture.selection import (
+    CRITERIA,
+    Candidate,
+    fewer_components,
+    select,
+)
 from spectralmirror.mixture.task import Task
 from spectralmirror.responses import RESPONSES, get_response
 from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
 from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.messages import named_columns
 from spectralmirror.rows.reduce import one_blas_thread
+from spectralmirror.rows.types import Matrix
 from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["LinearClassifierMixture", "MixtureWarning"]
@@ -53,29 +60,32 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 
         sum log P(y | x)  -  l2/2 sum_l |u_l|^2,   with features per standard deviation,
 
-    over the profiles u_l, the intercepts b_l and the weights p_l. Rows of the same group, such as
+    over the profiles u_l, the intercepts b_l and the weights p_l; by default, l2 is chosen from the
+    data. Rows of the same group, such as
     the ratings of one person, share their classifier; this makes the classifiers much easier to
     find and to assign.
 
     The likelihood has many local maxima. The fit first estimates the subspace that the profiles
-    span (:class:`SpectralMirror`). It then climbs from several starts, on a sample of the rows if
-    there are many, inside the subspace if that is clear and otherwise in the whole space. Finally
-    it refines the best maximum over all rows and features. Time grows as n d^2 for the subspace
-    and as n d k for each pass of the refinement.
+    span (:class:`SpectralMirror`). It then climbs from starts of different kinds, on a sample of
+    the rows if there are many, until several agree, and crosses what they found. Finally it refines
+    the best maximum over all rows and features. `doubt_` says how likely a better one is. Time
+    grows as n d^2 for the subspace and as n d k for each pass of the refinement.
 
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Number k of classifiers. "auto" fits 1, 2, ... classifiers and keeps the fit with the lowest
-        BIC.
+        Number k of classifiers. "auto" fits 1, 2, ... classifiers and keeps the best by
+        `criterion`.
     response : {"logistic", "probit", "hard"}, default="logistic"
         The function f. With "hard", y = sign(<u_l, x> + b_l): labels do not determine the norm of a
         profile, so logistic profiles are fitted and reported with unit norm.
     fit_intercept : bool, default=True
         Whether classifiers have intercepts b_l.
-    l2 : float, default=0.1
-        Strength of the penalty on the squared norms of the profiles, which keeps them finite if the
-        labels are separable. Intercepts are not penalised.
+    l2 : "auto" or float, default="auto"
+        Strength of the penalty on the squared norms of the profiles. Intercepts are not penalised.
+        "auto" chooses the penalty with the largest evidence (empirical Bayes), and adds a weak
+        prior that keeps weights away from 0: 5 sum_l log(k p_l). A number is taken as it is,
+        without that prior; a small one keeps profiles just finite if the labels are separable.
     subspace : "auto", SpectralMirror, array-like of shape (K, n_features) or None, default="auto"
         Where to look for starts. "auto" uses the default SpectralMirror with k dimensions. Pass
         another SpectralMirror, fitted or not, or vectors that span a subspace, to use that one;
@@ -83,17 +93,18 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     refine : bool, default=True
         Whether to refine the profiles over all features in the end. False keeps them inside the
         subspace, as in the paper, and so keeps the error of the subspace.
-    init : {"spectral", "random"} or array-like of shape (k, n_features), default="spectral"
+    init : {"spectral", "random"}, array-like, tuple or fitted mixture, default="spectral"
         How to start. "spectral" grows components one by one, splitting each time where the label
-        residuals show the most structure (the leading eigenvector of their second moment). Random
-        starts follow until the best maximum has been reached three times. All starts climb under a
-        penalty that is relaxed step by step. If components are hard to distinguish, single
-        components of the best maximum are then replaced by random ones for as long as that helps.
-        "random" climbs from `n_init` plain random starts. An array holds the profiles of the only
-        start, which has equal weights and no intercepts.
-    n_init : int, default=44
+        residuals show the most structure (the leading eigenvector of their second moment), and
+        continues with starts of other kinds: fits of parts of the groups, random profiles, and
+        climbs under decreasing penalties. When several agree, components of the maxima are
+        exchanged until that no longer helps. "random" climbs from `n_init` plain random starts.
+        An array of shape (k, n_features) holds the profiles of the only start, which has equal
+        weights and no intercepts; a tuple holds profiles, intercepts and weights; a fitted mixture
+        is taken as the start.
+    n_init : int, default=120
         Maximum number of starts. With "spectral", at most a quarter are independent; the others
-        replace one component of the best maximum.
+        exchange components.
     solver : {"lbfgs", "em"}, default="lbfgs"
         Both maximise the same likelihood. "em" is expectation-maximisation with exact M steps: the
         objective never decreases, but convergence is slow.
@@ -101,6 +112,9 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         A climb ends when a step gains less log-likelihood than this; Newton steps follow.
     max_iter : int, default=500
         Maximum number of steps of a climb.
+    criterion : {"evidence", "bic", "icl"}, default="evidence"
+        What "auto" optimises: the largest evidence, or the smallest BIC or ICL. The evidence needs
+        a penalty above 0.
     random_state : int, RandomState instance or None, default=None
         Seed of the random starts and of the samples of rows. Pass an int for reproducible fits.
 
@@ -123,17 +137,25 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         Number of groups of these rows; equal to `n_rows_` if there are no groups.
     log_likelihood_ : float
         Log-likelihood of the rows, without the penalty.
+    l2_ : float
+        The penalty that was used.
     objective_ : float
-        Log-likelihood less the penalty, which the fit maximises.
+        Log-likelihood less the penalty, plus the prior of the weights if l2="auto": what the fit
+        maximises.
+    log_evidence_ : float
+        Log of the probability of the labels, averaged over the prior that the penalty stands for
+        (Laplace's approximation); NaN without a penalty, or with more than 3,000 parameters.
+    evidence_path_ : dict
+        Log evidence for each number of components that was compared.
     bic_, aic_, icl_ : float
-        Information criteria of the rows; lower is better. ICL adds twice the entropy of the
-        assignments to BIC.
+        Information criteria; lower is better. BIC counts groups if there are groups, otherwise
+        rows. ICL adds twice the entropy of the assignments to BIC.
     expected_accuracy_ : float
         Share of rows that :meth:`predict_component` should assign correctly if the fitted model
-        holds; too optimistic if rows are few. A single label says little about the classifier
-        behind it, ten labels of the same person say much.
+        holds, averaged over what is not known about the parameters. A single label says little
+        about the classifier behind it, ten labels of the same person say much.
     assignment_entropy_ : float
-        Mean entropy of the assignments, from 0 (certain) to 1 (unknown).
+        Mean entropy of the assignments, from 0 (certain) to 1 (unknown), averaged likewise.
     converged_ : bool
         Whether the last climb ended at a maximum.
     status_ : str
@@ -144,10 +166,14 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     n_scans_ : int
         How often the rows were read in total; only set if the rows are not in memory.
     starts_ : list of Start
-        All starts (kind, objective, n_iter), best first. Objectives refer to the rows and the space
-        in which starts were compared.
+        All starts (kind, objective, n_iter), best first. Objectives refer to the rows and the
+        penalty with which starts were compared.
     n_agreed_ : int
-        Number of starts that reached the best maximum, to within 0.5.
+        Number of kinds of starts that reached the best maximum, to within 0.5: starts of one kind
+        tend to fail together.
+    doubt_ : float
+        Probability that a better maximum exists, judged by how many starts agreed; NaN if the start
+        was given.
     coef_standard_error_, intercept_standard_error_, weights_standard_error_ : ndarray
         Standard errors from the observed information; cluster-robust with groups or non-integer
         weights; with ``refine=False``, as if the subspace were known. NaN with "hard" labels, whose
@@ -194,14 +220,15 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "response": [StrOptions(RESPONSES.keys())],  # a view: it follows what is added later
         "fit_intercept": ["boolean"],
-        "l2": [Interval(Real, 0, None, closed="left")],
+        "l2": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "subspace": [StrOptions({"auto"}), SpectralMirror, "array-like", None],
         "refine": ["boolean"],
-        "init": [StrOptions({"spectral", "random"}), "array-like"],
+        "init": [StrOptions({"spectral", "random"}), "array-like", HasMethods("component_proba")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions(set(SOLVERS))],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "criterion": [StrOptions(set(CRITERIA))],
         "random_state": ["random_state"],
     }
 
@@ -211,14 +238,15 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         *,
         response: str = "logistic",
         fit_intercept: bool = True,
-        l2: float = 0.1,
+        l2: float | str = "auto",
         subspace: Any = "auto",
         refine: bool = True,
-        init: str | ArrayLike = "spectral",
-        n_init: int = 44,
+        init: Any = "spectral",
+        n_init: int = 120,
         solver: str = "lbfgs",
         tol: float = 1e-3,
         max_iter: int = 500,
+        criterion: str = "evidence",
         random_state: Any = None,
     ):
         self.n_components = n_components
@@ -232,6 +260,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.criterion = criterion
         self.random_state = random_state
 
     @checks_parameters
@@ -267,18 +296,25 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         with named_columns(self), one_blas_thread():
             fit_k = partial(self._fit_k, prepared)
             if auto:
-                chosen, path = select_by_bic(fit_k, prepared.n_visible)
+                chosen, tried = select(fit_k, prepared.n_visible, self.criterion)
             else:
                 chosen = fit_k(int(self.n_components))
-                path = {int(self.n_components): chosen.bic}
+                tried = {int(self.n_components): chosen}
+            self.bic_path_ = {k: one.bic for k, one in tried.items()}
+            self.evidence_path_ = {k: one.log_evidence for k, one in tried.items()}
+            self.evidence_path_ |= fewer_components(chosen, fit_k)
             self._set_estimates(chosen)
             self._set_errors(chosen)
-        self.classes_, self.bic_path_ = classes, path
+        self.classes_ = classes
         self.n_rows_, self.n_groups_ = int(grouped.n_present), int(grouped.n_groups)
         self.grouped_ = bool(grouped.is_grouped)
         count_scans(self, grouped)
         self._report_problems(chosen)
         return self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a mixture; older ones chose the number of components by BIC."""
+        super().__setstate__({"criterion": "bic", **state})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -288,6 +324,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 
     def _check_number(self, grouped: GroupedRows) -> None:
         if self.n_components == "auto":
+            if self.criterion == "evidence" and self.l2 == 0:
+                raise ValueError(
+                    "criterion='evidence' needs a penalty: use l2='auto' or a number above 0, or "
+                    "criterion='bic'."
+                )
             if not isinstance(self.init, str):
                 raise ValueError(
                     "n_components='auto' needs init='spectral' or 'random', not profiles."
@@ -308,15 +349,21 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         origin = whitening.origin(grouped.rows.dtype)
         coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
         response = get_response(self.response).fitted
+        likelihood = Likelihood(grouped, response, coordinates, 0.0)
+        auto = isinstance(self.l2, str)
+        l2 = initial_l2(likelihood) if auto else float(self.l2)
+        likelihood = replace(likelihood, l2=l2, concentration=CONCENTRATION if auto else 0.0)
         task = Task(
             k,
-            Likelihood(grouped, response, coordinates, float(self.l2)),
+            likelihood,
             features.space,
             self.refine,
             self.init if isinstance(self.init, str) else given_start(self.init, k, coordinates),
             self.n_init,
             self.max_iter,
             self.tol,
+            auto,
+            auto and k > 1 and self.n_components != "auto",
             SOLVERS[self.solver],
             self._rng(),
         )
@@ -332,16 +379,31 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.intercept_ = intercept / self.sharpness_
         self.weights_ = ascent.parameters.weights
         self.n_components_ = len(coef)
+        self.l2_ = chosen.fit.likelihood.l2
         self.objective_, self.converged_ = ascent.value, bool(ascent.converged)
         self.n_iter_, self.n_passes_ = max(ascent.n_iter, 1), ascent.n_passes
-        self.starts_, self.n_agreed_ = starts, n_agreeing(starts)
+        self.starts_, self.n_agreed_ = starts, agreeing_kinds(starts)
+        self.doubt_ = doubt(starts)
         quality, criteria = chosen.quality, chosen.quality.criteria
         self.log_likelihood_, self.n_parameters_ = criteria.log_likelihood, criteria.n_parameters
         self.aic_, self.bic_, self.icl_ = criteria.aic, criteria.bic, criteria.icl
         self.assignment_entropy_, self.expected_accuracy_ = quality.entropy, quality.accuracy
+        found = chosen.fit.laplace
+        self.log_evidence_ = float("nan") if found is None else found.log_evidence
         features = chosen.features
         self.feature_mean_, self.feature_scale_ = features.whitening.mean, features.whitening.scale
         self._feature_root = features.root
+        self._parameter_root = self._root_in_units(chosen.fit)
+
+    def _root_in_units(self, fitted: Fit) -> Matrix | None:
+        """Return a root of the covariance of theta, for scores of [x - mean, 1]."""
+        theta, coordinates = fitted.parameter_posterior, fitted.likelihood.coordinates
+        if theta is None:
+            return None
+        to_mean = coordinates.matrix.copy()
+        o = 0.0 if coordinates.origin is None else coordinates.origin.astype(np.float64)
+        to_mean[:, -1] += to_mean[:, :-1] @ (self.feature_mean_ - o)
+        return theta.mapped(to_mean).root
 
     def _set_errors(self, chosen: Candidate) -> None:
         regular = chosen.features.proper and get_response(self.response).norm_identified
@@ -355,7 +417,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         """Set the status, and warn about each problem when all attributes are set."""
         collinear = not chosen.features.proper
         problems = find_problems(
-            chosen.fit, chosen.quality, collinear=collinear, max_iter=self.max_iter
+            chosen.fit,
+            chosen.quality,
+            collinear=collinear,
+            max_iter=self.max_iter,
+            evidence=self.evidence_path_,
         )
         self.status_ = status(problems, self.starts_, converged=self.converged_)
         for problem in problems:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
+from spectralmirror.mixture.averaging import ParameterPosterior
+from spectralmirror.mixture.evidence import Laplace, laplace
+from spectralmirror.mixture.fewer import evidence_of_fewer
 from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import MOST_PARAMETERS, Information, Top, information, polish
@@ -16,7 +20,7 @@ from spectralmirror.mixture.samples import (
     largest_sample,
     start_sample,
 )
-from spectralmirror.mixture.search import find_maxima
+from spectralmirror.mixture.search import adapt_penalty, find_maxima
 from spectralmirror.mixture.starts import Start
 from spectralmirror.mixture.task import Subspace, Task
 
@@ -24,6 +28,8 @@ __all__ = ["Fit", "fit"]
 
 #: A component with an expected number of rows below this is dead.
 LEAST_EXPECTED_ROWS = 0.5
+#: With more rows per parameter than this, theta is as good as known.
+MANY_ROWS = 1_000
 #: Limit on the number of climbs over all rows, if none ends at a proper maximum.
 MOST_CLIMBS = 5
 
@@ -44,6 +50,11 @@ class Fit:
         None if it was not computed, or if the maximum is not a proper one.
     n_dropped : int
         Number of components that were left without rows.
+    fewer : dict
+        Log evidence of fewer components, and of k, on the rows on which starts were compared; empty
+        if they were not compared.
+    on_all_rows : bool
+        Whether these were all rows.
     """
 
     likelihood: Likelihood
@@ -51,12 +62,56 @@ class Fit:
     starts: list[Start]
     information: Information | None
     n_dropped: int
+    fewer: dict[int, float] = field(default_factory=dict)
+    on_all_rows: bool = True
+
+    @cached_property
+    def laplace(self) -> Laplace | None:
+        """The posterior of theta; None if there are too many parameters, or no penalty."""
+        found = self.information
+        if found is None:
+            found = information(self.likelihood, self.ascent.parameters, seed=0)
+        if found is None or self.likelihood.l2 == 0:
+            return None
+        return laplace(self.likelihood, self.ascent, found)
+
+    @property
+    def parameter_posterior(self) -> ParameterPosterior | None:
+        """The posterior of theta in working coordinates; None if theta is as good as known."""
+        parameters = self.ascent.parameters
+        many = self.likelihood.rows.n_present > MANY_ROWS * len(parameters.packed())
+        if many or len(parameters) == 1 or self.laplace is None:
+            return None
+        return ParameterPosterior(parameters, self.laplace.root)
 
     @property
     def is_flat(self) -> bool:
         """Whether the likelihood is flat in some direction around theta, as far as is known."""
         small = len(self.ascent.parameters.packed()) - 1 <= MOST_PARAMETERS
         return self.information is None and small
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the search on a sample has found.
+
+    Attributes
+    ----------
+    starts : list of Start
+        Best first.
+    warm : WarmStart
+        The best maximum, followed to larger samples.
+    l2 : float
+        The penalty.
+    fewer, on_all_rows
+        As in :class:`Fit`.
+    """
+
+    starts: list[Start]
+    warm: WarmStart
+    l2: float
+    fewer: dict[int, float]
+    on_all_rows: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +139,13 @@ class Refinement:
 def fit(task: Task) -> Fit:
     """Fit a mixture of k components."""
     target, space = _target(task)
-    starts, warm = _start(task, target, space)
-    top = _refine(task, target, warm)
+    found = _start(task, target, space)
+    target = target.with_l2(found.l2)
+    top = _refine(task, target, found.warm)
     n_dropped = task.k - len(top.ascent.parameters)
-    return Fit(target, top.ascent, starts, top.information, n_dropped)
+    return Fit(
+        target, top.ascent, found.starts, top.information, n_dropped, found.fewer, found.on_all_rows
+    )
 
 
 def _target(task: Task) -> tuple[Likelihood, Subspace | None]:
@@ -97,17 +155,25 @@ def _target(task: Task) -> tuple[Likelihood, Subspace | None]:
     return task.likelihood.inside(task.subspace.basis), None
 
 
-def _start(task: Task, target: Likelihood, space: Subspace | None) -> tuple[list[Start], WarmStart]:
-    """Find the best maximum of a sample, and follow it to larger samples.
+def _start(task: Task, target: Likelihood, space: Subspace | None) -> Found:
+    """Find the best maximum of a sample and the penalty, and follow the maximum to larger samples.
 
     The samples are copies of rows, which are released on return.
     """
     largest = largest_sample(task, target)
     sample = start_sample(task, largest)
-    maxima = find_maxima(task, sample, space)
+    if task.choose_l2:  # a prior does not depend on the number of rows
+        sample = replace(sample, l2=target.l2, concentration=target.concentration)
+    maxima, fewer = find_maxima(task, sample, space), {}
+    if task.choose_l2:
+        sample, maxima = adapt_penalty(task, sample, maxima)
+        largest = largest.with_l2(largest.l2 * sample.l2 / target.l2)
+    if task.compare_fewer:
+        fewer = evidence_of_fewer(task, sample, maxima[0].ascent)
     samples = growing_samples(task, sample, largest, target)
     warm = follow_maximum(task, maxima[0].ascent.parameters, samples)
-    return [one.start for one in maxima], warm
+    l2 = sample.l2 if task.choose_l2 else target.l2
+    return Found([one.start for one in maxima], warm, l2, fewer, len(samples) == 1)
 
 
 def _refine(task: Task, target: Likelihood, warm: WarmStart) -> Top:

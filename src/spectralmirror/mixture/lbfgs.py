@@ -17,6 +17,12 @@ __all__ = ["FLATTEST_ROW", "Ascent", "Climber", "climb"]
 
 #: Number of past steps that L-BFGS keeps.
 MEMORY = 20
+#: A climb has converged when this many steps together gain less than its tolerance: on a long ridge
+#: single steps may gain little.
+STEPS = 2
+#: A climb that must beat a value gives up when even PATIENCE times the gain of its last RECENT
+#: steps would not lead there.
+RECENT, PATIENCE = 5, 3.0
 #: Lower bounds of curvatures, relative to the largest one and absolute per row: far in the tails
 #: log f has no curvature left, and steps must stay finite.
 FLATTEST, FLATTEST_ROW = 1e-4, 1e-12
@@ -35,7 +41,7 @@ class Ascent:
     n_iter, n_passes : int
         Numbers of steps and of passes over the rows.
     converged : bool
-        Whether it ended because a step gained less than the tolerance.
+        Whether it ended because its steps gained less than the tolerance.
     """
 
     parameters: Parameters
@@ -45,7 +51,7 @@ class Ascent:
     converged: bool
 
 
-#: climb(likelihood, start, tol=, max_iter=, inverse=None, max_passes=None)
+#: climb(likelihood, start, tol=, max_iter=, inverse=None, max_passes=None, beat=-inf)
 Climber = Callable[..., Ascent]
 
 
@@ -57,8 +63,11 @@ def climb(
     max_iter: int,
     inverse: Matrix | None = None,
     max_passes: int | None = None,
+    beat: float = -np.inf,
 ) -> Ascent:
-    """Maximise L by L-BFGS, until a step gains less than `tol` or a limit is reached.
+    """Maximise L by L-BFGS, until its steps gain less than `tol` or a limit is reached.
+
+    It gives up, without having converged, when it is unlikely to reach a value of `beat`.
 
     Works on phi, theta = theta_0 + R phi, with R chosen so that the Hessian with respect to phi is
     close to the identity. If `inverse` is given, the inverse information of theta without its last
@@ -81,11 +90,15 @@ def climb(
             value, gradient = likelihood.evaluate(parameters)
         return -value, -size * scaled(gradient, True)
 
-    values: list[float] = []
+    values = [first[0]]
+    hopeless = False
 
     def stop(intermediate_result: OptimizeResult) -> None:
-        values.append(intermediate_result.fun)
-        if len(values) > 1 and values[-2] - values[-1] < tol:
+        nonlocal hopeless
+        values.append(-intermediate_result.fun)
+        recent = values[-1] - values[-RECENT - 1] if len(values) > RECENT else np.inf
+        hopeless = values[-1] + PATIENCE * recent < beat
+        if hopeless or (len(values) > STEPS and values[-1] - values[-STEPS - 1] < tol):
             raise StopIteration
 
     found = minimize(
@@ -102,13 +115,14 @@ def climb(
             "maxcor": MEMORY,
         },
     )
-    if found.nit == 0 and -found.fun < first[0]:  # not even the first step led uphill
-        if inverse is not None:
-            return climb(likelihood, start, tol=tol, max_iter=max_iter, max_passes=max_passes)
+    if found.nit == 0 and inverse is not None:  # not even the first step led uphill
+        return climb(likelihood, start, tol=tol, max_iter=max_iter, max_passes=max_passes)
+    if found.nit == 0 and -found.fun < first[0]:
         return Ascent(start, first[0], 0, found.nfev + 1, converged=True)
     parameters = Parameters.unpacked(theta + scaled(size * found.x, False), k)
     # status 1 is a limit; status 2 a line search that can gain no more in double precision
-    return Ascent(parameters, -float(found.fun), found.nit, found.nfev + 1, found.status != 1)
+    converged = found.status != 1 and not hopeless
+    return Ascent(parameters, -float(found.fun), found.nit, found.nfev + 1, converged)
 
 
 #: phi -> R phi, or gradient -> R' gradient if the flag is set.

@@ -1,11 +1,12 @@
 """The penalised likelihood of a mixture of linear classifiers, and its gradient.
 
-    L(theta) = sum_G w_G log sum_l p_l prod_{i in G} f(y_i t_il)^(w_i / w_G) - l2/2 sum_l v_l' P v_l
+    L(theta) = sum_G w_G log sum_l p_l prod_{i in G} f(y_i t_il)^(w_i / w_G)
+               - l2/2 sum_l v_l' P v_l + c sum_l log(k p_l)
 
 where t_il = <v_l, z_i>, and theta holds the profiles v_l and the logits a of p = softmax(a). The
 rows of a group G share their classifier; without groups, every row is its own group. z are working
 coordinates, in which features are nearly uncorrelated, and P measures profiles per standard
-deviation of the features.
+deviation of the features. The last term, if c > 0, is a prior that keeps weights away from 0.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
 
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.responses import Response
@@ -129,12 +129,15 @@ class Likelihood:
         How rows are turned into z, and P.
     l2 : float
         Strength of the penalty.
+    concentration : float
+        c, of a Dirichlet prior of the weights; 0 means none.
     """
 
     rows: GroupedRows
     response: Response
     coordinates: Coordinates
     l2: float
+    concentration: float = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the rows: other processes apply this to rows of their own."""
@@ -161,34 +164,49 @@ class Likelihood:
         """Return the responsibilities of the components for a block."""
         t = self.scores(block.X, parameters.profiles)
         t *= block.y
-        simple = self.response.canonical and block.starts is None
-        if simple and t.min(initial=0) > -FURTHEST:
+        simple = self.response.canonical and t.min(initial=0) > -FURTHEST
+        if simple and block.starts is None:
             # as below, but without logarithms, which take most of the time
-            f = expit(t)
+            f = 1 / (1 + np.exp(-t))  # SciPy's expit takes twice as long
             joint = f * parameters.weights[:, None]
             total = joint.sum(axis=0)
             joint /= total
             return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
-        log_f = self.response.log_f(t)
-        slopes = self.response.slope(t)
-        _, shares = block.shares
-        joint = block.sums(log_f if shares is None else log_f * shares)
-        joint = joint + parameters.log_weights[:, None]
+        if simple:
+            f = 1 / (1 + np.exp(-t))
+            log_f, slopes = np.log(f), np.subtract(1, f, out=f)
+        else:
+            log_f, slopes = self.response.log_f(t), self.response.slope(t)
+        joint = self._joint(block, log_f, parameters)
         largest = joint.max(axis=0)
         joint = np.exp(joint - largest)
         total = joint.sum(axis=0)
         joint /= total
         return Posterior(largest + np.log(total), joint, t, slopes)
 
+    def joint(self, block: Block, parameters: Parameters) -> Matrix:
+        """Return log p_l + sum_i log f(y_i t_il) for each group, shape (k, n_groups)."""
+        log_f = self.response.log_f(self.scores(block.X, parameters.profiles) * block.y)
+        return self._joint(block, log_f, parameters)
+
+    def _joint(self, block: Block, log_f: Matrix, parameters: Parameters) -> Matrix:
+        _, shares = block.shares
+        joint = block.sums(log_f if shares is None else log_f * shares)
+        return joint + parameters.log_weights[:, None]
+
     def evaluate(self, parameters: Parameters) -> tuple[float, Vector]:
         """Return L(theta) and its gradient: one pass over the rows."""
         sums = reduce(self.rows, partial(self._gradient, parameters=parameters))
-        V = parameters.profiles
-        pull = V @ self.penalty
-        value = sums.value - 0.5 * float((V * pull).sum())
-        profiles = sums.profiles @ self.coordinates.of_rows.T - pull
-        logits = sums.mass - sums.mass.sum() * parameters.weights
-        return value, np.concatenate([profiles.ravel(), logits])
+        profiles = sums.profiles @ self.coordinates.of_rows.T - parameters.profiles @ self.penalty
+        mass = sums.mass + self.concentration
+        logits = mass - mass.sum() * parameters.weights
+        return sums.value + self.log_prior(parameters), np.concatenate([profiles.ravel(), logits])
+
+    def log_prior(self, parameters: Parameters) -> float:
+        """Return what L adds to the log-likelihood: minus the penalty, and c sum_l log(k p_l)."""
+        V, k = parameters.profiles, len(parameters)
+        of_weights = float(parameters.log_weights.sum()) + k * np.log(k)
+        return float(self.concentration * of_weights - 0.5 * (V * (V @ self.penalty)).sum())
 
     def _gradient(self, block: Block, parameters: Parameters) -> Gradient:
         posterior = self.posterior(block, parameters)
@@ -210,23 +228,35 @@ class Likelihood:
         return replace(self, l2=l2)
 
     def on(self, rows: GroupedRows) -> Likelihood:
-        """Return the likelihood of some of the rows, with the same penalty per row."""
+        """Return the likelihood of some of the rows, with the same prior per row.
+
+        Its maximum is then about where that of all rows is.
+        """
         share = rows.total_weight / self.rows.total_weight
-        return replace(self, rows=rows, l2=self.l2 * share)
+        return replace(
+            self, rows=rows, l2=self.l2 * share, concentration=self.concentration * share
+        )
 
     def inside(self, basis: Matrix) -> Likelihood:
         """Return the likelihood within a subspace, in which rows have few coordinates.
 
         Rows in memory are projected once, other rows each time they are read.
         """
-        coordinates = self.coordinates.inside(basis)
-        narrow = replace(self, coordinates=coordinates)
-        if not self.rows.in_memory:
-            return narrow
-        eye = np.eye(len(coordinates.matrix))[: len(basis)]
-        Z = collect(self.rows, lambda block: narrow.scores(block.X, eye).T)
+        narrow = replace(self, coordinates=self.coordinates.inside(basis))
+        return narrow.projected() if self.rows.in_memory else narrow
+
+    def projected(self) -> Likelihood:
+        """Return the likelihood of rows in memory that hold their working coordinates z."""
+        p = len(self.coordinates.matrix)
+        eye = np.eye(p)[: p - self.coordinates.intercept]
+        Z = collect(self.rows, lambda block: self.scores(block.X, eye).T)
         rows = cast(InMemoryGroups, self.rows).with_features(Z)
-        return replace(self, rows=rows, coordinates=replace(coordinates, projected=True))
+        return replace(self, rows=rows, coordinates=replace(self.coordinates, projected=True))
+
+    def working(self, block: Block) -> Matrix:
+        """Return the working coordinates z of a block, shape (n, p)."""
+        coordinates = self.coordinates
+        return np.asarray(block.with_ones(coordinates.shift) @ coordinates.of_rows.T)
 
 
 def rows_product(coefficients: AnyArray, part: Features) -> Matrix:

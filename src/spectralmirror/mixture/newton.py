@@ -39,6 +39,8 @@ class Information:
 
     Attributes
     ----------
+    matrix : ndarray
+        I.
     inverse : ndarray
         I^-1; if I is not positive definite, the inverse of |I|, which has its absolute eigenvalues.
     proper : bool
@@ -51,6 +53,7 @@ class Information:
         Their share of the weight of all rows.
     """
 
+    matrix: Matrix
     inverse: Matrix
     proper: bool
     escape: Vector | None
@@ -119,7 +122,9 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
     n_groups = GROUPS_PER_COMPONENT * len(parameters)
     part = likelihood.on(likelihood.rows.sample(n_rows, n_groups, seed))
     share = part.rows.total_weight / likelihood.rows.total_weight
-    matrix = -curvature(part, parameters).hessian(parameters, part.penalty)[:-1, :-1] / share
+    sums = curvature(part, parameters)
+    hessian = sums.hessian(parameters, part.penalty, part.concentration)
+    matrix = -hessian[:-1, :-1] / share
     # scaled to unit diagonal, so that what counts as singular does not depend on units
     least = FLATTEST_ROW * likelihood.rows.total_weight
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), least))
@@ -131,7 +136,8 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
         eigenvalues, vectors = eigh(scaled)
         inverse = vectors / np.maximum(np.abs(eigenvalues), FLATTEST) @ vectors.T
         proper, escape = False, vectors[:, 0] / scale if eigenvalues[0] < 0 else None
-    return Information(inverse / scale / scale[:, None], proper, escape, part.rows, share)
+    inverse = inverse / scale / scale[:, None]
+    return Information(matrix, inverse, proper, escape, part.rows, share)
 
 
 def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> Top:

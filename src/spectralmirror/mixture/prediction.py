@@ -10,15 +10,19 @@ from scipy.special import logsumexp, softmax, xlogy
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from spectralmirror.mixture.averaging import ParameterPosterior
 from spectralmirror.mixture.component_scores import component_scores
 from spectralmirror.mixture.criteria import Criteria
+from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.summary import summarise
 from spectralmirror.responses import Response, get_response
 from spectralmirror.rows.accept import on_parts
 from spectralmirror.rows.checks import check_features, check_groups, require_count
 from spectralmirror.rows.kernels import far_origin
 from spectralmirror.rows.labels import check_labels
-from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.reduce import collect
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["MixturePrediction"]
 
@@ -36,6 +40,7 @@ class MixturePrediction:
     feature_mean_: Vector
     feature_scale_: Vector
     _feature_root: Matrix
+    _parameter_root: Matrix | None
     response: str
 
     @on_parts(lambda _: 2)
@@ -98,7 +103,9 @@ class MixturePrediction:
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
     @on_parts(lambda self: self.n_components_)
-    def component_proba(self, X: Any, y: Any, groups: Any = None) -> Matrix:
+    def component_proba(
+        self, X: Any, y: Any, groups: Any = None, *, averaged: bool = True
+    ) -> Matrix:
         """Return the probability that each classifier made the label of each row.
 
         Parameters
@@ -109,18 +116,30 @@ class MixturePrediction:
             Their labels.
         groups : array-like of shape (n_samples,), default=None
             Rows with the same value share their classifier: their labels are judged together.
+        averaged : bool, default=True
+            Whether to average over what is not known about the classifiers, which matters if they
+            were fitted to few rows; False takes the estimates for the truth.
 
         Returns
         -------
         ndarray of shape (n_samples, k)
             Rows sum to 1.
         """
-        joint, numbers = self._joint(X, y, groups)
+        t, signs, numbers = self._labelled(X, y, groups)
+        theta = self._parameter_posterior if averaged else None
+        if theta is None:
+            joint = self._joint(t, signs, numbers)
+        elif numbers is None:
+            joint = self._averaged_rows(theta, check_features(X, self), signs)
+        else:
+            joint = self._averaged_groups(theta, check_features(X, self), signs, numbers)
         posterior = np.asarray(softmax(joint, axis=1))
         return posterior if numbers is None else posterior[numbers]
 
     @on_parts(lambda _: None, lambda _: np.intp)
-    def predict_component(self, X: Any, y: Any, groups: Any = None) -> NDArray[np.intp]:
+    def predict_component(
+        self, X: Any, y: Any, groups: Any = None, *, averaged: bool = True
+    ) -> NDArray[np.intp]:
         """Return the classifier that most likely made the label of each row.
 
         Parameters
@@ -131,13 +150,15 @@ class MixturePrediction:
             Their labels.
         groups : array-like of shape (n_samples,), default=None
             As in :meth:`component_proba`.
+        averaged : bool, default=True
+            As in :meth:`component_proba`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Indices into `coef_`.
         """
-        return np.asarray(self.component_proba(X, y, groups).argmax(axis=1))
+        return np.asarray(self.component_proba(X, y, groups, averaged=averaged).argmax(axis=1))
 
     @on_parts(lambda _: None)
     def score_samples(self, X: Any, y: Any, groups: Any = None) -> Vector:
@@ -157,7 +178,7 @@ class MixturePrediction:
         ndarray of shape (n_samples,) or (n_groups,)
             log P(y | x), in the order of the rows, or of the sorted values of `groups`.
         """
-        return np.asarray(logsumexp(self._joint(X, y, groups)[0], axis=1))
+        return np.asarray(logsumexp(self._joint(*self._labelled(X, y, groups)), axis=1))
 
     def bic(self, X: Any, y: Any, groups: Any = None) -> float:
         """Return the Bayesian information criterion, -2 log P + m log n; lower is better.
@@ -174,7 +195,7 @@ class MixturePrediction:
         Returns
         -------
         float
-            The criterion, for m parameters and n rows.
+            The criterion, for m parameters and n groups, or rows if there are no groups.
         """
         return self._criteria(X, y, groups).bic
 
@@ -303,8 +324,10 @@ class MixturePrediction:
             raise ValueError("component_weights must be 0 or more and sum to 1 over components.")
         return p
 
-    def _joint(self, X: Any, y: Any, groups: Any) -> tuple[Matrix, NDArray[np.int64] | None]:
-        """Return log p_l + sum_i log f(y_i t_il) of each row or group, and the rows' groups."""
+    def _labelled(
+        self, X: Any, y: Any, groups: Any
+    ) -> tuple[Matrix, Matrix, NDArray[np.int64] | None]:
+        """Return scores t, labels of -1 and +1 as a column, and the number of each row's group."""
         t = self._scores(X)
         y = column_or_1d(check_labels(y))
         if len(y) != len(t):
@@ -316,17 +339,83 @@ class MixturePrediction:
                 f"y holds {y[[row]].tolist()[0]!r} in row {row}, but the labels that were fitted "
                 f"are {self.classes_.tolist()}."
             )
-        signed = np.where(y == self.classes_[1], 1.0, -1.0)[:, None] * t
-        log_f, log_p = self._fitted_response.log_f(signed), np.log(self.weights_)
-        numbers = check_groups(groups, len(t))
+        signs = np.where(y == self.classes_[1], 1.0, -1.0)[:, None]
+        return t, signs, check_groups(groups, len(t))
+
+    def _joint(
+        self, t: Matrix, signs: Matrix, numbers: NDArray[np.int64] | None, log_p: Any = None
+    ) -> Matrix:
+        """Return log p_l + sum_i log f(y_i t_il) of each row or group."""
+        log_f = self._fitted_response.log_f(signs * t)
+        log_p = np.log(self.weights_) if log_p is None else log_p
         if numbers is None:
-            return log_f + log_p, None
-        sums = np.zeros((numbers.max() + 1, self.n_components_))
+            return np.asarray(log_f + log_p)
+        sums = np.zeros((numbers.max() + 1, log_f.shape[1]))
         np.add.at(sums, numbers, log_f)
-        return sums + log_p, numbers
+        return np.asarray(sums + log_p)
+
+    @property
+    def _parameter_posterior(self) -> ParameterPosterior | None:
+        """What is known about the parameters, for scores of [x - mean, 1]."""
+        root = getattr(self, "_parameter_root", None)  # older models have none
+        if root is None:
+            return None
+        return ParameterPosterior(self._parameters_at_mean, root)
+
+    @property
+    def _parameters_at_mean(self) -> Parameters:
+        """The parameters, for scores of [x - mean, 1]."""
+        profiles = self.coef_ * self.sharpness_[:, None]
+        at_mean = self.intercept_ * self.sharpness_ + profiles @ self.feature_mean_
+        return Parameters(np.column_stack([profiles, at_mean]), np.log(self.weights_))
+
+    def _averaged_rows(self, theta: ParameterPosterior, X: Any, signs: Matrix) -> Matrix:
+        roots = theta.variance_roots
+        k, _, r = roots.shape
+
+        def of(rows: Rows) -> Matrix:
+            directions = roots.transpose(0, 2, 1).reshape(k * r, -1)
+            deviations = self._centred_scores(rows.X, directions)
+            with np.errstate(over="ignore"):
+                return np.asarray(np.square(deviations).reshape(-1, k, r).sum(axis=2))
+
+        variances = collect(Rows(X, np.empty(X.shape[0])), of)
+        signed = (signs * self._t(X)).T
+        return theta.joint_of_rows(signed, variances.T, self._fitted_response).T
+
+    def _averaged_groups(
+        self, theta: ParameterPosterior, X: Any, signs: Matrix, numbers: NDArray[np.int64]
+    ) -> Matrix:
+        def joint(one: Parameters) -> Matrix:
+            t = self._centred_scores(X, one.profiles)
+            return self._joint(t, signs, numbers, one.log_weights)
+
+        return theta.joint_of_groups(joint)
+
+    def _draws(self) -> list[Parameters]:
+        """Return draws of the parameters for scores of [x - mean, 1]; one if they are known."""
+        theta = self._parameter_posterior
+        return [self._parameters_at_mean] if theta is None else list(theta.draws())
+
+    def _group_sums(
+        self, draws: list[Parameters], X: Any, y: Any, numbers: NDArray[np.int64]
+    ) -> AnyArray:
+        """Return sum_i log f(y_i t_il) of each group at each draw, shape (n_groups, draws, k)."""
+        _, signs, _ = self._labelled(X, y, None)
+        X = check_features(X, self)
+        sums = [
+            self._joint(self._centred_scores(X, one.profiles), signs, numbers, 0.0) for one in draws
+        ]
+        return np.stack(sums, axis=1)
+
+    def _centred_scores(self, X: Any, profiles: Matrix) -> Matrix:
+        """Return the scores of [x - mean, 1]."""
+        origin = far_origin(self.feature_mean_, self.feature_scale_, X.dtype)
+        intercepts = profiles[:, -1] - profiles[:, :-1] @ self.feature_mean_
+        return component_scores(X, profiles[:, :-1], intercepts, origin)
 
     def _criteria(self, X: Any, y: Any, groups: Any) -> Criteria:
-        joint, _ = self._joint(X, y, groups)
+        joint = self._joint(*self._labelled(X, y, groups))
         total, r = logsumexp(joint, axis=1), softmax(joint, axis=1)
         entropy = -float(xlogy(r, r).sum())
-        return Criteria(float(total.sum()), entropy, self.n_parameters_, len(column_or_1d(y)))
+        return Criteria(float(total.sum()), entropy, self.n_parameters_, len(joint))

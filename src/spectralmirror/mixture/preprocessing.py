@@ -21,7 +21,7 @@ from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.messages import CollinearError
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.source import Source
-from spectralmirror.rows.types import Matrix
+from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.subspace.estimator import SpectralMirror
 from spectralmirror.subspace.interface import KnownFeatures
 from spectralmirror.subspace.moments import FeatureMoments
@@ -187,13 +187,39 @@ def spanned(basis: Matrix, d: int) -> Subspace:
 
 
 def given_start(init: Any, k: int, coordinates: Coordinates) -> Parameters:
-    """Return profiles that the user gave as a start, with equal weights and no intercepts."""
+    """Return a start that the user gave, in working coordinates.
+
+    It is an array of profiles, which then have equal weights and no intercepts; profiles,
+    intercepts and weights; or a fitted mixture.
+    """
+    if hasattr(init, "coef_"):
+        sharpness = init.sharpness_
+        init = init.coef_ * sharpness[:, None], init.intercept_ * sharpness, init.weights_
+    intercepts, weights = np.zeros(k), np.full(k, 1 / k)
+    if isinstance(init, tuple) and len(init) == 3 and np.ndim(init[0]) == 2:
+        intercepts, weights = (
+            _one_per_component(values, name, k)
+            for values, name in zip(init[1:], ("intercepts", "weights"), strict=True)
+        )
+        if not (weights > 0).all():
+            raise ValueError("The weights of init must be positive.")
+        init = init[0]
     profiles, d = check_table(init, "init"), coordinates.back.shape[1]
     if profiles.shape != (k, d):
         raise ValueError(
             f"init must hold {k} profiles of {d} numbers, one per feature, got an array of shape "
             f"{profiles.shape}."
         )
-    v = coordinates.from_units(profiles, np.zeros(k))
+    v = coordinates.from_units(profiles, intercepts)
     largest = np.abs(v).max(axis=1, keepdims=True)
-    return Parameters.equal(v / np.maximum(largest / LARGEST_START, 1))
+    return Parameters(v / np.maximum(largest / LARGEST_START, 1), np.log(weights))
+
+
+def _one_per_component(values: Any, name: str, k: int) -> Vector:
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (k,) or not np.isfinite(numbers).all():
+        raise ValueError(
+            f"init must hold {k} {name}, one per component, as finite numbers, got an array of "
+            f"shape {numbers.shape}."
+        )
+    return numbers

@@ -12,11 +12,19 @@ from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.newton import information
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.mixture.task import Task
-from spectralmirror.rows.grouped import GroupedRows
+from spectralmirror.rows.grouped import Block, GroupedRows
+from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.sample import SAMPLE_BYTES
 from spectralmirror.rows.types import Matrix
 
-__all__ = ["WarmStart", "follow_maximum", "growing_samples", "largest_sample", "start_sample"]
+__all__ = [
+    "WarmStart",
+    "follow_maximum",
+    "growing_samples",
+    "largest_sample",
+    "looks_elliptical",
+    "start_sample",
+]
 
 #: Starts are compared on at least this many rows, in total and per parameter.
 LEAST_ROWS, ROWS_PER_PARAMETER = 5_000, 200
@@ -26,6 +34,8 @@ RARE_PER_PARAMETER = 10
 GROUPS_PER_COMPONENT = 200
 #: Samples grow by this factor on the way to all rows.
 GROWTH_FACTOR = 4
+#: Elliptical features have no skewness, and all of them the same kurtosis, to within these.
+MOST_SKEWNESS, MOST_KURTOSIS_APART = 0.5, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +60,30 @@ def start_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     rare = RARE_PER_PARAMETER * n_parameters / max(_rarer_share(likelihood.rows), 1e-9)
     n_rows = max(LEAST_ROWS, ROWS_PER_PARAMETER * n_parameters, int(rare))
     return likelihood.on(likelihood.rows.draw(n_rows, _least_groups(task), task.seed + 1))
+
+
+def looks_elliptical(likelihood: Likelihood) -> bool:
+    """Return whether the features of rows in memory may be elliptical.
+
+    The subspace rests on this: binary or skewed features can lead it astray. Elliptical features
+    have working coordinates without skewness and of the same kurtosis.
+    """
+
+    def powers(block: Block) -> Matrix:
+        Z = likelihood.working(block)[:, : len(likelihood.coordinates.back)]
+        w = np.ones(len(Z)) if block.weight is None else block.weight
+        return np.array([w @ Z**power for power in range(5)])
+
+    n, mean, second, third, fourth = reduce(likelihood.rows, powers)
+    mean, second, third, fourth = mean / n, second / n, third / n, fourth / n
+    variance = np.maximum(second - mean**2, 1e-300)
+    skewness = (third - 3 * mean * second + 2 * mean**3) / variance**1.5
+    kurtosis = (fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4) / variance**2
+    noise = 4 / np.sqrt(likelihood.rows.n_present)  # 1.6 standard errors of a Gaussian's skewness
+    return bool(
+        np.abs(skewness).max() < MOST_SKEWNESS + noise
+        and np.ptp(kurtosis) < MOST_KURTOSIS_APART + 3 * noise
+    )
 
 
 def largest_sample(task: Task, likelihood: Likelihood) -> Likelihood:

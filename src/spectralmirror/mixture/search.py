@@ -1,58 +1,70 @@
-"""The search for maxima from several starts, inside the subspace or in the whole space."""
+"""The search for maxima from starts of several kinds, inside the subspace or in the whole space."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, cycle, islice, repeat
+
+import numpy as np
 
 from spectralmirror.mixture.coordinates import Coordinates
+from spectralmirror.mixture.evidence import choose_l2
+from spectralmirror.mixture.kinds import CYCLE, KINDS, Ground
 from spectralmirror.mixture.lbfgs import Ascent
-from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
-from spectralmirror.mixture.samples import start_sample
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.samples import looks_elliptical, start_sample
 from spectralmirror.mixture.starts import (
     ALIKE,
     FINE,
     RELAXATION,
     Maximum,
+    anneal,
     grow,
     multi_start,
+    n_agreeing,
     random_start,
-    replace_components,
 )
 from spectralmirror.mixture.task import Subspace, Task
-from spectralmirror.rows.grouped import Block
 
-__all__ = ["find_maxima"]
+__all__ = ["adapt_penalty", "find_maxima"]
 
-#: The search ends when this many starts have reached the best maximum.
+#: Inside a trusted subspace, the search ends when this many starts have reached the best maximum.
 N_AGREE = 3
-#: If the most likely component has at least this mean probability, the likelihood has few maxima.
-CERTAIN = 0.9
-#: From this many components on, components of the best maximum are replaced.
-LEAST_REPLACED = 3
+#: And these kinds of starts outside of it lead no higher.
+CHECKS = ("partition", "around")
+#: In the whole space, starts of different kinds follow each other until this many have.
+N_AGREE_KINDS = 4
 #: This many of the best maxima inside the subspace are refined in the whole space.
 N_REFINED = 2
-
-Candidates = Iterable[tuple[str, Parameters]]
+#: "Annealed" starts climb under penalties of l2 (at least 0.1) times these before l2 itself, and
+#: every second crossing under the last of them.
+HEAT = (16.0, 4.0)
+LEAST_HEATED = 0.1
+#: Crossing ends when each component has been replaced in vain this often; fewer times if a larger
+#: share of the starts than this agreed.
+ROUNDS, EASY_ROUNDS = 10, 2
+EASY = 0.5
+#: Rows are stored in working coordinates, which saves time, if they take less memory than this.
+MOST_BYTES = 50_000_000
+#: A penalty from the data is far from the one of the search beyond this factor.
+FAR = 2.0
 
 
 def find_maxima(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Maximum]:
     """Return the maxima that were found, best first, in the coordinates of the likelihood.
 
-    Starts lie inside a clear subspace, where climbs are cheap; only the best maxima are refined in
-    the whole space. Otherwise starts lie in the whole space, the first one grown in the subspace.
+    Starts lie inside a clear subspace of elliptical features, where climbs are cheap; only the best
+    maxima are refined in the whole space. Otherwise starts lie in the whole space.
     """
     if isinstance(task.init, Parameters):
         return [_given_start(task, likelihood, task.init)]
-    if space is None:
-        return _search_whole_space(task, likelihood)
-    inside = likelihood.inside(space.basis)
-    if task.is_spectral and not space.is_clear and task.k > 1:
-        grown = grow(inside, task.k, task.climber)
-        lifted = _moved(grown, inside.coordinates, likelihood.coordinates)
-        return _search_whole_space(task, likelihood, [("grown in the subspace", lifted)])
-    return _search_subspace(task, likelihood, start_sample(task, inside))
+    if task.k == 1 or not task.is_spectral:
+        return _plain_search(task, likelihood)
+    if space is None or not (space.is_clear and looks_elliptical(likelihood)):
+        return _search_whole_space(task, likelihood, space)
+    maxima = _search_subspace(task, likelihood, start_sample(task, likelihood.inside(space.basis)))
+    return _checked(task, likelihood, space, maxima)
 
 
 def _given_start(task: Task, likelihood: Likelihood, start: Parameters) -> Maximum:
@@ -63,60 +75,155 @@ def _given_start(task: Task, likelihood: Likelihood, start: Parameters) -> Maxim
     return Maximum.of("given", Ascent(start, value, 0, 1, converged=False))
 
 
-def _search_whole_space(
-    task: Task, likelihood: Likelihood, first: Candidates = ()
-) -> list[Maximum]:
-    maxima = _multi_start(task, likelihood, first)
-    n_most = task.n_init - len(maxima)
-    if not task.is_spectral or task.k < LEAST_REPLACED or n_most < 1:
-        return maxima
-    if _certainty(likelihood, maxima[0].ascent.parameters) > CERTAIN:
-        return maxima
-    return replace_components(likelihood, maxima, task.climber, task.rng, n_most=n_most)
+def _plain_search(task: Task, likelihood: Likelihood) -> list[Maximum]:
+    """Climb from all plain random starts; a single component has only one maximum."""
+    random = (("random", random_start(likelihood, task.k, task.rng)) for _ in repeat(None))
+    if task.k == 1:
+        grown = grow(likelihood, 1, task.climber)
+        return multi_start(likelihood, [("grown", grown)], task.climber, n_agree=1)
+    n = task.n_init
+    return multi_start(likelihood, islice(random, n), task.climber, n_agree=n)
 
 
 def _search_subspace(task: Task, likelihood: Likelihood, inside: Likelihood) -> list[Maximum]:
     """Search inside the subspace, and let the best maximum leave it."""
-    maxima = _multi_start(task, inside)
-    refined = []
-    for one in _distinct(maxima):
-        start = _moved(one.ascent.parameters, inside.coordinates, likelihood.coordinates)
-        refined.append(task.climber(likelihood, start, tol=FINE))
-    top = max(refined, key=lambda ascent: ascent.value)
-    return [replace(maxima[0], ascent=top), *maxima[1:]]
-
-
-def _multi_start(task: Task, likelihood: Likelihood, first: Candidates = ()) -> list[Maximum]:
-    """Climb from starts until enough of them agree; plain random starts are all climbed."""
-    candidates = chain(first, _candidates(task, likelihood))
-    if not task.is_spectral:
-        random = islice(candidates, task.n_init)
-        return multi_start(likelihood, random, task.climber, n_agree=task.n_init)
-    return multi_start(
-        likelihood,
-        islice(candidates, -(-task.n_init // 4)),
-        task.climber,
-        n_agree=1 if task.k == 1 else N_AGREE,
-        levels=RELAXATION,
+    candidates = chain(
+        [("grown", grow(inside, task.k, task.climber))],
+        (("random", random_start(inside, task.k, task.rng)) for _ in repeat(None)),
     )
+    few = islice(candidates, -(-task.n_init // 4))
+    maxima = multi_start(inside, few, task.climber, n_agree=N_AGREE, levels=RELAXATION)
+    heads, found = _distinct(maxima), []
+    for one in maxima:
+        start = _moved(one.ascent.parameters, inside.coordinates, likelihood.coordinates)
+        if one in heads:
+            top = task.climber(likelihood, start, tol=FINE)
+        elif one.ascent.value <= heads[-1].ascent.value - ALIKE:
+            top = replace(one.ascent, parameters=start)
+        found.append(Maximum.of(one.start.kind, top))  # of those that agree, only the first climbs
+    return _best_first(found)
 
 
-def _candidates(task: Task, likelihood: Likelihood) -> Iterator[tuple[str, Parameters]]:
-    """Yield starts in the coordinates of the likelihood, without end."""
-    if task.is_spectral:
-        yield "grown", grow(likelihood, task.k, task.climber)
-    while True:
-        yield "random", random_start(likelihood, task.k, task.rng)
+def _checked(
+    task: Task, likelihood: Likelihood, space: Subspace, maxima: list[Maximum]
+) -> list[Maximum]:
+    """Try a few starts outside the subspace; if one leads higher, search the whole space."""
+    working, best = _prepared(likelihood), maxima[0].ascent.value
+    ground = Ground(working, task.k, task.climber, task.rng)
+    for kind in CHECKS:
+        ascent = task.climber(working, KINDS[kind](ground), tol=FINE, beat=best)
+        if ascent.value > best + ALIKE:
+            return _search_whole_space(task, likelihood, space)
+        maxima.append(Maximum.of(kind, ascent))
+    return maxima
 
 
-def _certainty(likelihood: Likelihood, parameters: Parameters) -> float:
-    """Return the mean posterior probability of the most likely component."""
+def _search_whole_space(
+    task: Task, likelihood: Likelihood, space: Subspace | None
+) -> list[Maximum]:
+    """Climb from starts of different kinds until several agree, then cross what they found."""
+    maxima: list[Maximum] = []
+    best, most = -np.inf, -(-task.n_init // 4)
+    candidates = islice(_candidates(task, likelihood, space), most)
+    likelihood = _prepared(likelihood)
+    for kind, start, levels in candidates:
+        ascent = anneal(likelihood, start, task.climber, levels, beat=best)
+        maxima.append(Maximum.of(kind, ascent))
+        best = max(best, ascent.value)
+        if n_agreeing([one.start for one in maxima]) >= N_AGREE_KINDS:
+            break
+    crossed = _cross(task, likelihood, maxima, task.n_init - len(maxima))
+    return _best_first([*maxima, *crossed])
 
-    def largest(block: Block, posterior: Posterior) -> float:
-        r, w = posterior.responsibilities.max(axis=0), block.shares[0]
-        return float(r.sum() if w is None else r @ w)
 
-    return float(likelihood.total(parameters, largest)) / likelihood.rows.total_weight
+def _candidates(
+    task: Task, likelihood: Likelihood, space: Subspace | None
+) -> Iterator[tuple[str, Parameters, tuple[float, ...]]]:
+    """Yield starts of different kinds, and the relaxed penalties of each, without end."""
+    if space is not None:
+        inside = likelihood.inside(space.basis)
+        grown = grow(inside, task.k, task.climber)
+        lifted = _moved(grown, inside.coordinates, likelihood.coordinates)
+        yield "grown in the subspace", lifted, RELAXATION
+    yield "grown", grow(likelihood, task.k, task.climber), RELAXATION
+    ground = Ground(_prepared(likelihood), task.k, task.climber, task.rng)
+    for kind in cycle(CYCLE):
+        yield kind, KINDS[kind](ground), _heated(likelihood, HEAT) if kind == "annealed" else ()
+
+
+def _prepared(likelihood: Likelihood) -> Likelihood:
+    """Return the likelihood of rows in working coordinates, if these take little memory."""
+    rows = likelihood.rows.rows
+    small = rows.n_present * rows.n_features * 8 < MOST_BYTES
+    return likelihood.projected() if small else likelihood
+
+
+def _heated(likelihood: Likelihood, heat: tuple[float, ...]) -> tuple[float, ...]:
+    """Return relaxed penalties l2 / n."""
+    least = max(likelihood.l2, LEAST_HEATED) / likelihood.rows.row_weight
+    return tuple(factor * least for factor in heat)
+
+
+def _cross(task: Task, likelihood: Likelihood, maxima: list[Maximum], n_most: int) -> list[Maximum]:
+    """Replace one component of the best maximum by one of another maximum, climb, and repeat.
+
+    The lightest component comes first, and every second climb begins under a relaxed penalty. A
+    component that is stuck in the best maximum is often right in another one.
+    """
+    pool = [one.ascent for one in maxima]
+    best = max(pool, key=lambda ascent: ascent.value)
+    easy = n_agreeing([one.start for one in maxima]) > EASY * len(maxima)
+    n_failed, crossed = 0, list[Maximum]()
+    while n_failed < task.k * (EASY_ROUNDS if easy else ROUNDS) and len(crossed) < n_most:
+        others = [one for one in pool if one.value < best.value - ALIKE]
+        if not others:
+            break
+        donor = others[task.rng.randint(len(others))].parameters
+        lost = int(np.argsort(best.parameters.weights)[n_failed % task.k])
+        profiles = best.parameters.profiles.copy()
+        profiles[lost] = donor.profiles[task.rng.randint(len(donor))]
+        start = Parameters(profiles, best.parameters.logits)
+        levels = _heated(likelihood, HEAT[-1:]) if len(crossed) % 2 else ()
+        ascent = anneal(likelihood, start, task.climber, levels, beat=best.value)
+        pool.append(ascent)
+        crossed.append(Maximum.of("crossed", ascent))
+        n_failed = 0 if ascent.value > best.value + ALIKE else n_failed + 1
+        best = max(best, ascent, key=lambda one: one.value)
+    return crossed
+
+
+def adapt_penalty(
+    task: Task, likelihood: Likelihood, maxima: list[Maximum]
+) -> tuple[Likelihood, list[Maximum]]:
+    """Choose the penalty from the data, and return the likelihood with it, and its maxima.
+
+    If the penalty is far from the one of the search, the independent starts climb on from where
+    they ended, and their maxima are crossed once more.
+    """
+    working = _prepared(likelihood)
+    best = maxima[0].ascent.parameters
+    chosen, ascent = choose_l2(working, best, task.climber, task.seed)
+    if isinstance(task.init, Parameters):
+        return likelihood.with_l2(chosen.l2), maxima
+    first = replace(maxima[0], ascent=ascent)
+    if task.k == 1 or abs(np.log(chosen.l2 / working.l2)) < np.log(FAR):
+        return likelihood.with_l2(chosen.l2), [first, *maxima[1:]]
+    again = [Maximum.of(maxima[0].start.kind, ascent)]
+    for one in maxima[1:]:
+        if one.start.kind != "crossed":
+            beat = max(other.ascent.value for other in again)
+            moved = task.climber(chosen, one.ascent.parameters, tol=FINE, beat=beat)
+            again.append(Maximum.of(one.start.kind, moved))
+    again = _best_first([*again, *_cross(task, chosen, again, task.n_init - len(again))])
+    if again[0].ascent.value > ascent.value + ALIKE:
+        best = again[0].ascent.parameters
+        chosen, ascent = choose_l2(chosen, best, task.climber, task.seed)
+        again[0] = replace(again[0], ascent=ascent)
+    return likelihood.with_l2(chosen.l2), again
+
+
+def _best_first(maxima: list[Maximum]) -> list[Maximum]:
+    return sorted(maxima, key=lambda one: -one.ascent.value)
 
 
 def _distinct(maxima: list[Maximum]) -> list[Maximum]:

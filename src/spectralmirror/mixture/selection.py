@@ -1,4 +1,4 @@
-"""The choice of the number of components by BIC."""
+"""The choice of the number of components."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from spectralmirror.mixture.criteria import FitQuality
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.preprocessing import Features
 
-__all__ = ["Candidate", "select_by_bic"]
+__all__ = ["CRITERIA", "Candidate", "fewer_components", "select"]
 
 #: Largest number of components that is tried.
 MOST_COMPONENTS = 12
-#: Another component must lower BIC by more than this.
+#: Another component must raise the score by more than this.
 MARGIN = 1e-3
 
 
@@ -32,14 +34,28 @@ class Candidate:
 
     @property
     def bic(self) -> float:
-        """The Bayesian information criterion."""
+        """The Bayesian information criterion; lower is better."""
         return self.quality.criteria.bic
 
+    @property
+    def log_evidence(self) -> float:
+        """The log evidence; -BIC/2, which approximates it, if it is not known."""
+        found = self.fit.laplace
+        return -self.bic / 2 if found is None else found.log_evidence
 
-def select_by_bic(
-    fit_k: Callable[[int], Candidate], n_visible: Callable[[], int]
-) -> tuple[Candidate, dict[int, float]]:
-    """Fit 1, 2, ... components until BIC no longer falls; return the best fit and all BICs.
+
+#: What the number of components maximises.
+CRITERIA: dict[str, Callable[[Candidate], float]] = {
+    "evidence": lambda candidate: candidate.log_evidence,
+    "bic": lambda candidate: -candidate.bic / 2,
+    "icl": lambda candidate: -candidate.quality.criteria.icl / 2,
+}
+
+
+def select(
+    fit_k: Callable[[int], Candidate], n_visible: Callable[[], int], criterion: str
+) -> tuple[Candidate, dict[int, Candidate]]:
+    """Fit 1, 2, ... components until the criterion no longer improves.
 
     Parameters
     ----------
@@ -48,16 +64,40 @@ def select_by_bic(
     n_visible : callable
         Returns the number of directions that the spectrum shows. At least as many components are
         tried, unless some are left without rows before.
+    criterion : str
+        One of `CRITERIA`.
+
+    Returns
+    -------
+    best : Candidate
+        The best fit.
+    tried : dict
+        All fits, by their number of components.
     """
+    score = CRITERIA[criterion]
     best = fit_k(1)
-    path, least = {1: best.bic}, n_visible()
+    tried, least = {1: best}, n_visible()
     for k in range(2, MOST_COMPONENTS + 1):
         candidate = fit_k(k)
         if candidate.fit.n_dropped:
             break
-        path[k] = candidate.bic
-        if candidate.bic < best.bic - MARGIN:
+        tried[k] = candidate
+        if score(candidate) > score(best) + MARGIN:
             best = candidate
         elif k >= least:
             break
-    return best, path
+    return best, tried
+
+
+def fewer_components(chosen: Candidate, fit_k: Callable[[int], Candidate]) -> dict[int, float]:
+    """Return the log evidence of fewer components, if it was compared, on all rows.
+
+    Starts may have been compared on a sample. If fewer components have more evidence there, they
+    are fitted to all rows; otherwise they cannot have more on all rows.
+    """
+    k, found = len(chosen.fit.ascent.parameters), chosen.fit.fewer
+    fewer = {number: value for number, value in found.items() if number < k}
+    if chosen.fit.on_all_rows:
+        return fewer
+    better = [number for number, value in fewer.items() if value > found.get(k, np.inf)]
+    return {number: fit_k(number).log_evidence for number in better}

@@ -1,8 +1,8 @@
-"""Starts of a climb: components grown one by one, and random ones, under a relaxed penalty.
+"""What a start is, where it led, and how starts are made from components that were found before.
 
-The likelihood has many maxima, and more of them the sharper the classifiers are. A strong penalty
-keeps classifiers blunt and the surface smooth, so each start climbs under a sequence of decreasing
-penalties (annealing). Starts follow each other until several have reached the best maximum.
+Components are grown one by one, split where the label residuals show the most structure. The
+likelihood has many maxima, and more of them the sharper the classifiers are: a strong penalty keeps
+classifiers blunt and the surface smooth, so some starts climb under decreasing penalties.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from spectralmirror.mixture.likelihood import Likelihood, Parameters
 
 __all__ = [
     "ALIKE",
+    "FINE",
+    "RELAXATION",
+    "ROUGH",
     "Maximum",
     "Start",
     "anneal",
@@ -26,22 +29,20 @@ __all__ = [
     "multi_start",
     "n_agreeing",
     "random_start",
-    "replace_components",
+    "split",
 ]
 
-#: Penalties l2 / n under which a start climbs, in turn; those below the user's own are left out.
+#: Penalties l2 / n under which a grown start climbs, in turn; those below the user's own are left
+#: out.
 RELAXATION = (1.5e-4, 5e-5, 1.5e-5)
 #: The penalty l2 / n under which components are grown.
 GROWTH = 5e-5
-#: Tolerances: a climb ends at a step that gains less, under a relaxed penalty and the user's own.
+#: Tolerances: a climb ends when its steps gain less, under a relaxed penalty and the user's own.
 ROUGH, FINE = 0.3, 0.01
 #: Two maxima count as the same if their values differ by less than this.
 ALIKE = 0.5
 #: A component is split into two, this share of its norm to either side.
 SPLIT = 0.5
-#: Relaxed penalties of the rounds in which each component is replaced once; the search ends when
-#: all rounds have passed without a gain.
-ROUNDS: tuple[tuple[float, ...], ...] = (RELAXATION[1:], RELAXATION[1:], (), ())
 #: Norm of random profiles, in whitened coordinates.
 NORM = 5.0
 
@@ -53,8 +54,9 @@ class Start:
     Attributes
     ----------
     kind : str
-        "grown", "grown in the subspace", "random", "one replaced" (a random component in place of
-        one of the best maximum so far) or "given".
+        "grown", "grown in the subspace", "random", "partition", "few groups", "one group",
+        "clusters", "lengths", "around", "annealed", "crossed" (a component of another maximum in
+        place of one of the best maximum so far) or "given".
     objective : float
         The penalised log-likelihood that was reached, on the rows on which starts were compared.
     n_iter : int
@@ -94,56 +96,26 @@ def multi_start(
     maxima: list[Maximum] = []
     for kind, start in candidates:
         maxima.append(Maximum.of(kind, anneal(likelihood, start, climber, levels)))
-        best = max(one.ascent.value for one in maxima)
-        if sum(one.ascent.value > best - ALIKE for one in maxima) >= n_agree:
+        if n_agreeing([one.start for one in maxima]) >= n_agree:
             break
-    return _best_first(maxima)
-
-
-def replace_components(
-    likelihood: Likelihood,
-    maxima: list[Maximum],
-    climber: Climber,
-    rng: np.random.RandomState,
-    *,
-    n_most: int,
-) -> list[Maximum]:
-    """Replace one component of the best maximum by a random one, climb again, and repeat.
-
-    The lightest component comes first. The search ends when each component has been replaced
-    without a gain in every round: twice under relaxed penalties, and twice under the user's own,
-    which leads to other maxima. A light component easily gets stuck in a local maximum, and starts
-    that agree with each other may all share it.
-    """
-    maxima, best, n_failed = list(maxima), maxima[0].ascent, 0
-    for _ in range(n_most):
-        k = len(best.parameters)
-        n_round = n_failed // k
-        if n_round == len(ROUNDS):
-            break
-        c = int(np.argsort(best.parameters.weights)[n_failed % k])
-        profiles = best.parameters.profiles.copy()
-        profiles[c] = random_start(likelihood, 1, rng).profiles[0]
-        start = Parameters(profiles, best.parameters.logits)
-        ascent = anneal(likelihood, start, climber, ROUNDS[n_round])
-        maxima.append(Maximum.of("one replaced", ascent))
-        n_failed += 1
-        if ascent.value > best.value + ALIKE:
-            best, n_failed = ascent, 0
-    return _best_first(maxima)
+    return sorted(maxima, key=lambda one: -one.ascent.value)
 
 
 def anneal(
-    likelihood: Likelihood, start: Parameters, climber: Climber, levels: tuple[float, ...]
+    likelihood: Likelihood,
+    start: Parameters,
+    climber: Climber,
+    levels: tuple[float, ...],
+    beat: float = -np.inf,
 ) -> Ascent:
-    """Climb under one penalty after another, the user's own last."""
+    """Climb under one penalty l2 / n after another, the user's own last."""
     n_iter = n_passes = 0
     for l2 in (level * likelihood.rows.row_weight for level in levels):
         if l2 > likelihood.l2:
             ascent = climber(likelihood.with_l2(l2), start, tol=ROUGH)
             start = ascent.parameters
             n_iter, n_passes = n_iter + ascent.n_iter, n_passes + ascent.n_passes
-    ascent = climber(likelihood, start, tol=FINE)
+    ascent = climber(likelihood, start, tol=FINE, beat=beat)
     return replace(ascent, n_iter=n_iter + ascent.n_iter, n_passes=n_passes + ascent.n_passes)
 
 
@@ -191,7 +163,3 @@ def n_agreeing(starts: list[Start]) -> int:
     """Return how many starts reached the best maximum."""
     best = max(start.objective for start in starts)
     return sum(start.objective > best - ALIKE for start in starts)
-
-
-def _best_first(maxima: list[Maximum]) -> list[Maximum]:
-    return sorted(maxima, key=lambda one: -one.ascent.value)

@@ -60,6 +60,10 @@ class Task:
         Limits on the number of starts and on the steps of a climb.
     tol : float
         The last climb ends at a step that gains less than this.
+    choose_l2 : bool
+        Whether the penalty is chosen from the data; that of the likelihood is then the first one.
+    compare_fewer : bool
+        Whether to find out if fewer components have more evidence.
     solver : Climber
         :func:`climb` or :func:`em`.
     rng : RandomState
@@ -74,6 +78,8 @@ class Task:
     n_init: int
     max_iter: int
     tol: float
+    choose_l2: bool
+    compare_fewer: bool
     solver: Climber
     rng: np.random.RandomState
 

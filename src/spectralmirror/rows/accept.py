@@ -102,7 +102,7 @@ def on_parts(
                     "component_weights must hold one number per component for Dask collections."
                 )
             labels = [given["y"]] if "y" in given else []
-            others = {n: v for n, v in given.items() if n == "component_weights"}
+            others = {n: v for n, v in given.items() if n in ("component_weights", "averaged")}
             bound = partial(method, self, **others)
             return lazily(bound, X, *labels, width=width(self), dtype=dtype(self))
 

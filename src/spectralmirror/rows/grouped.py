@@ -267,6 +267,16 @@ class InMemoryGroups(GroupedRows):
         index = self.present_index()
         return self.rows[index[chosen(keys[index], share, seed)]]
 
+    def take(self, groups: NDArray[Any]) -> InMemoryGroups:
+        """Return some of the groups, given by their numbers in the order in which they are read."""
+        index = self.present_index()
+        if self.starts is None:
+            return InMemoryGroups(self.rows[index[groups]])
+        sizes = self.sizes[groups]
+        starts = np.cumsum(sizes) - sizes
+        positions = np.repeat(self.starts[groups] - starts, sizes) + np.arange(sizes.sum())
+        return InMemoryGroups(self.rows[index[positions]], np.arange(len(positions)), starts)
+
     def present_index(self) -> NDArray[np.int64]:
         """Return the positions of the present rows, in the order in which they are read."""
         return self.rows.present_index() if self.order is None else self.order

@@ -95,9 +95,10 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         "feature_mean_": (d,),
         "feature_scale_": (d,),
     }
-    p = model.weights_
+    p, root = model.weights_, getattr(model, "_parameter_root", None)
     return bool(
         _is_count(k)
+        and (root is None or _is_array(root, (k * (d + 2) - 1, root.shape[1])))
         and all(_is_array(getattr(model, name), shape) for name, shape in shapes.items())
         and (p >= 0).all()
         and np.isclose(p.sum(), 1)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.summary import letters, table
 from spectralmirror.rows.files.reader import Reader
-from spectralmirror.rows.types import Matrix
+from spectralmirror.rows.types import AnyArray, Matrix
 from spectralmirror.tables.features import Recipe
 from spectralmirror.tables.known_rows import KnownRows, known_rows
 
@@ -123,24 +123,24 @@ class FittedTable:
     ) -> dict[Any, tuple[Matrix, int]]:
         """Return the posterior of the classifiers for each group, and its number of rows.
 
-        Its logarithm, up to a constant, is log p_l + sum_i log f(y_i t_il), a sum over the rows of
-        the group wherever they are in the files.
+        At each draw of the parameters, its logarithm is log p_l + sum_i log f(y_i t_il) up to a
+        constant, a sum over the rows of the group wherever they are in the files.
         """
-        log_p = np.log(self.mixture.weights_)
-        sums: dict[Any, tuple[Matrix, int]] = {}
+        draws = self.mixture._draws()
+        log_p = np.array([theta.log_weights for theta in draws])
+        sums: dict[Any, tuple[AnyArray, int]] = {}
         for known in known_rows(
             self, readers, labelled=True, grouped=True, missing=missing, listen=listen
         ):
             if known.groups is None or not len(known.X):
                 continue
-            joint = self.mixture._joint(self.named(known.X), known.y, None)[0] - log_p
             values, numbers = known.group_values(str(self.group))
-            total, counts = np.zeros((len(values), len(log_p))), np.bincount(numbers)
-            np.add.at(total, numbers, joint)
+            total = self.mixture._group_sums(draws, self.named(known.X), known.y, numbers)
+            counts = np.bincount(numbers)
             for value, line, count in zip(values, total, counts.tolist(), strict=True):
                 before, n = sums.get(value, (log_p, 0))
                 sums[value] = before + line, n + count
-        return {value: (softmax(line), n) for value, (line, n) in sums.items()}
+        return {value: (softmax(logsumexp(line, axis=0)), n) for value, (line, n) in sums.items()}
 
     def described(self) -> dict[str, Any]:
         """Return the classifiers, their columns and the quality of the fit as plain data."""

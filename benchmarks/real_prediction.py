@@ -1,0 +1,216 @@
+"""Held-out log-loss on real data, against logistic regression, boosting, flexmix and lme4.
+
+Run with ``python -m benchmarks.real_prediction``. ``DATA=folder`` names a folder such as
+`benchmarks/real.py` reads; without it, only the votes of the Senate are used. ``SEEDS=3`` repeats
+the splits, ``SETS=cems,mroz,senate`` takes some of the sets. LOKY_MAX_CPU_COUNT=1 uses one core.
+
+A cell of the tables holds the log-loss per row, and its difference from that of logistic regression
+in thousandths: negative is better. A star says that the difference exceeds two standard errors,
+computed from the differences of the held-out rows, or from their sums over each person. They
+ignore that folds share training rows. "-" is printed if a method failed or took too long in any
+fold.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+from sklearn.model_selection import GroupKFold, KFold
+from threadpoolctl import threadpool_limits
+
+from benchmarks.real_cases import RealCase, load_folder, senate_cases
+from benchmarks.real_methods import Method, Problem, available_methods
+from benchmarks.simulated import CONSOLE, over_seeds, table
+from spectralmirror import LinearClassifierMixture
+from spectralmirror.metrics import component_error
+
+#: Probabilities are clipped here, as scikit-learn does.
+SMALLEST = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Numbers of the training rows and of the test rows; whether persons have rows in both."""
+
+    train: np.ndarray
+    test: np.ndarray
+    known: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Minus the log-probability of each test label, and the processor seconds of this process."""
+
+    losses: np.ndarray
+    seconds: float
+
+
+def rows_alone(case: RealCase, seed: int) -> list[Fold]:
+    """Return 5 folds of the rows."""
+    folds = KFold(5, shuffle=True, random_state=seed).split(case.X)
+    return [Fold(train, test) for train, test in folds]
+
+
+def new_persons(case: RealCase, seed: int) -> list[Fold]:
+    """Return 5 folds of the persons."""
+    folds = GroupKFold(5, shuffle=True, random_state=seed).split(case.X, groups=case.groups)
+    return [Fold(train, test) for train, test in folds]
+
+
+def known_persons(case: RealCase, seed: int) -> list[Fold]:
+    """Return one fold: a random half of each person's rows is known, the other is predicted.
+
+    Of an odd number of rows, more are known: persons of a single row are never predicted.
+    """
+    order = np.random.default_rng(seed).permutation(len(case.y))
+    order = order[np.argsort(case.groups[order], kind="stable")]
+    _, first, sizes = np.unique(case.groups[order], return_index=True, return_counts=True)
+    rank = np.arange(len(order)) - np.repeat(first, sizes)
+    tested = rank < np.repeat(sizes // 2, sizes)
+    return [Fold(np.sort(order[~tested]), np.sort(order[tested]), known=True)]
+
+
+#: The tasks: whether they need persons, and their folds.
+TASKS: dict[str, tuple[bool, Callable[[RealCase, int], list[Fold]]]] = {
+    "Rows alone, 5 folds": (False, rows_alone),
+    "New persons, 5 folds of persons": (True, new_persons),
+    "Known persons, half of the rows of each": (True, known_persons),
+}
+
+
+def evaluate(case: RealCase, method: Method, fold: Fold, seed: int) -> Evaluation | None:
+    """Fit a method to the training rows of a fold and score its test rows; None if it fails."""
+    train, test, groups = fold.train, fold.test, case.groups
+    problem = Problem(
+        case.X[train], case.y[train], None if groups is None else groups[train],
+        case.X[test], None if groups is None else groups[test], case.intercept, fold.known, seed,
+    )  # fmt: skip
+    start = time.process_time()
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        p = method(problem)
+    seconds = time.process_time() - start
+    if p is None:
+        return None
+    p = np.clip(p, SMALLEST, 1 - SMALLEST)
+    return Evaluation(-np.log(np.where(case.y[test] == 1, p, 1 - p)), seconds)
+
+
+def joined(evaluations: list[Evaluation | None]) -> Evaluation | None:
+    """Return the losses of all folds, and the seconds of a fit; None if any fold failed."""
+    done = [evaluation for evaluation in evaluations if evaluation is not None]
+    if len(done) < len(evaluations):
+        return None
+    losses = np.concatenate([evaluation.losses for evaluation in done])
+    return Evaluation(losses, float(np.mean([evaluation.seconds for evaluation in done])))
+
+
+def standard_error(differences: np.ndarray, persons: np.ndarray) -> float:
+    """Return the standard error of the mean of differences that are dependent within persons."""
+    numbers = np.unique(persons, return_inverse=True)[1]
+    sums = np.bincount(numbers, differences - differences.mean())
+    return float(np.sqrt(np.square(sums).sum()) / len(differences))
+
+
+def cell(found: Evaluation | None, base: Evaluation, persons: np.ndarray) -> str:
+    """Return the log-loss and its difference from the base, in thousandths."""
+    if found is None:
+        return "-"
+    differences = found.losses - base.losses
+    star = "*" if abs(differences.mean()) > 2 * standard_error(differences, persons) > 0 else " "
+    return f"{found.losses.mean():.4f} {1000 * differences.mean():+5.1f}{star}"
+
+
+def add_case(made: Table, case: RealCase, folds: list[Fold], found: dict) -> None:
+    """Add the line of a case to the table."""
+    rows = np.concatenate([fold.test for fold in folds])
+    persons = rows if case.groups is None else case.groups[rows]
+    base, *others = found.values()
+    made.add_row(
+        case.name, f"{case.X.shape[0]} x {case.X.shape[1]}", str(case.n_persons or ""),
+        f"{base.losses.mean():.4f}", *(cell(other, base, persons) for other in others),
+        " / ".join(f"{found[name].seconds:.2f}" for name in found if name.startswith("ours")),
+    )  # fmt: skip
+
+
+def add_summary(made: Table, results: list[dict]) -> None:
+    """Add the mean and the worst difference of each method from the first, over the cases."""
+    base, *others = results[0]
+    cells = []
+    for name in others:
+        done = [found for found in results if found[name] is not None]
+        gaps = [1000 * (found[name].losses - found[base].losses).mean() for found in done]
+        few = "" if len(gaps) == len(results) else f" ({len(gaps)} cases)"
+        cells.append(f"{np.mean(gaps):+.1f}, {max(gaps):+.1f}{few}" if gaps else "-")
+    made.add_section()
+    made.add_row("mean, worst difference", "", "", "", *cells, "")
+
+
+def compare(task: str, cases: list[RealCase], methods: dict[str, Method], seeds: int) -> None:
+    """Evaluate all methods on all cases and print their table."""
+    folds = [[f for seed in range(seeds) for f in TASKS[task][1](case, seed)] for case in cases]
+    jobs = [
+        (case, method, fold, number * seeds // len(several))
+        for case, several in zip(cases, folds, strict=True)
+        for method, (number, fold) in product(methods.values(), enumerate(several))
+    ]
+    evaluations = iter(over_seeds(evaluate, jobs, task))
+    made = table(task, ("case", "rows", "persons", *methods, "CPU s, k=2 / auto"))
+    results = []
+    for case, several in zip(cases, folds, strict=True):
+        found = {name: joined([next(evaluations) for _ in several]) for name in methods}
+        add_case(made, case, several, found)
+        results.append(found)
+    add_summary(made, results)
+    CONSOLE.print(made)
+
+
+def share_right(case: RealCase, seed: int) -> float:
+    """Return the share of rows, or of persons, whose hidden component a fit of two finds."""
+    model = LinearClassifierMixture(2, fit_intercept=case.intercept, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(case.X, case.y, groups=case.groups)
+    found = model.predict_component(case.X, case.y, case.groups)
+    units = np.arange(len(case.y)) if case.groups is None else case.groups
+    first = np.unique(units, return_index=True)[1]
+    return 1 - component_error(case.components[first], found[first])
+
+
+def compare_components(cases: list[RealCase], seeds: int) -> None:
+    """Print how many hidden components are found."""
+    made = table("Assigned correctly by ours, k=2, fitted to all rows", ("case", "share"))
+    shares = over_seeds(share_right, product(cases, range(seeds)), "Components")
+    for case, several in zip(cases, np.reshape(shares, (len(cases), seeds)), strict=True):
+        made.add_row(case.name, f"{several.mean():.1%}")
+    CONSOLE.print(made)
+
+
+def main() -> None:
+    folder, wanted = os.environ.get("DATA"), os.environ.get("SETS")
+    seeds = int(os.environ.get("SEEDS", "1"))
+    sets = {case.name: [case] for case in load_folder(Path(folder))} if folder else {}
+    sets["senate"] = senate_cases()
+    chosen = wanted.split(",") if wanted else list(sets)
+    cases = [case for name, several in sets.items() if name in chosen for case in several]
+    methods = available_methods()
+    for task, (needs_persons, _) in TASKS.items():
+        suitable = [case for case in cases if (case.groups is not None) == needs_persons]
+        usable = {name: m for name, m in methods.items() if needs_persons or name != "lme4"}
+        if suitable:
+            compare(task, suitable, usable, seeds)
+    hidden = [case for case in cases if case.components is not None]
+    if hidden:
+        compare_components(hidden, seeds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Whether fewer components explain the labels as well."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spectralmirror.mixture.evidence import choose_l2, laplace
+from spectralmirror.mixture.lbfgs import Ascent
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.starts import FINE
+from spectralmirror.mixture.task import Task
+
+__all__ = ["evidence_of_fewer"]
+
+
+def evidence_of_fewer(task: Task, likelihood: Likelihood, best: Ascent) -> dict[int, float]:
+    """Return the log evidence of k, k - 1 and 1 components, each with a penalty of its own.
+
+    Those of k - 1 climb from the best maximum of k without one of its components, so that their
+    evidence is a lower bound. Empty if there are too many parameters for second derivatives.
+    """
+    k, parameters = len(best.parameters), best.parameters
+    others = [parameters[np.delete(np.arange(k), c)] for c in range(k)]
+    climbs = [task.climber(likelihood, one, tol=FINE) for one in others]
+    starts = {k: parameters, k - 1: max(climbs, key=lambda one: one.value).parameters}
+    starts.setdefault(1, Parameters.equal(np.zeros((1, parameters.profiles.shape[1]))))
+    found = {}
+    for number, start in starts.items():
+        chosen, ascent = likelihood, best
+        if number < k:
+            chosen, ascent = choose_l2(likelihood, start, task.climber, task.seed)
+        seen = information(chosen, ascent.parameters, task.seed)
+        if seen is not None:
+            found[number] = laplace(chosen, ascent, seen).log_evidence
+    return found
