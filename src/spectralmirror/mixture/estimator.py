@@ -362,10 +362,10 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             self.n_init,
             self.max_iter,
             self.tol,
-            auto,
-            auto and k > 1 and self.n_components != "auto",
             SOLVERS[self.solver],
             self._rng(),
+            choose_l2=auto,
+            compare_fewer=auto and k > 1 and self.n_components != "auto",
         )
         return Candidate(fit(task), features)
 

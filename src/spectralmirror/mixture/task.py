@@ -60,14 +60,14 @@ class Task:
         Limits on the number of starts and on the steps of a climb.
     tol : float
         The last climb ends at a step that gains less than this.
-    choose_l2 : bool
-        Whether the penalty is chosen from the data; that of the likelihood is then the first one.
-    compare_fewer : bool
-        Whether to find out if fewer components have more evidence.
     solver : Climber
         :func:`climb` or :func:`em`.
     rng : RandomState
         Source of randomness.
+    choose_l2 : bool
+        Whether the penalty is chosen from the data; that of the likelihood is then the first one.
+    compare_fewer : bool
+        Whether to find out if fewer components have more evidence.
     """
 
     k: int
@@ -78,10 +78,10 @@ class Task:
     n_init: int
     max_iter: int
     tol: float
-    choose_l2: bool
-    compare_fewer: bool
     solver: Climber
     rng: np.random.RandomState
+    choose_l2: bool = False
+    compare_fewer: bool = False
 
     @property
     def climber(self) -> Climber:
