@@ -10,7 +10,7 @@ from scipy import sparse
 from spectralmirror import LinearClassifierMixture, MixtureWarning
 from spectralmirror.mixture.criteria import FitQuality
 from spectralmirror.mixture.diagnostics import (
-    MANY_STARTS,
+    CLEARLY,
     Problem,
     find_problems,
     n_different_rows,
@@ -70,18 +70,54 @@ def test_sentences_say_what_and_what_to_do(good):
 def test_status_is_composed_of_sentences():
     starts = [Start("random", value, 1) for value in (-1.0, -1.2, -9.0)]
     problems = [Problem("a", "One is wrong."), Problem("b", "Two is wrong.")]
-    assert status([], starts, converged=True) == (
+    assert status([], starts, 2, converged=True) == (
+        "Converged. 2 of 3 starts reached the best maximum. Probability of a better one: 10%."
+    )
+    assert status([], starts, 1, converged=True) == (
         "Converged. 2 of 3 starts reached the best maximum."
     )
-    assert status(problems, starts, converged=False) == (
-        "One is wrong. Two is wrong. 2 of 3 starts reached the best maximum."
+    assert status(problems, starts[1:], 2, converged=False) == (
+        "One is wrong. Two is wrong. 1 of 2 starts reached the best maximum."
     )
 
 
-@pytest.mark.parametrize(("n", "mentioned"), [(MANY_STARTS, True), (MANY_STARTS - 1, False)])
-def test_a_lonely_best_start_is_mentioned(n, mentioned):
-    starts = [Start("random", -10.0 * i, 1) for i in range(n)]
-    assert ("raise n_init" in status([], starts, converged=True)) == mentioned
+def test_a_lonely_best_start_is_a_problem(good):
+    found, quality = good
+    lonely = [Start("grown", -1.0, 1), *[Start("partition", -9.0, 1)] * 9]
+    (problem,) = find_problems(replace(found, starts=lonely), quality, collinear=False, max_iter=7)
+    assert problem.kind == "a better maximum"
+    assert "probability of about 30%: raise n_init" in problem.sentence
+    agreeing = [Start(kind, -1.0, 1) for kind in ("grown", "partition", "around")]
+    assert kinds(replace(found, starts=[*agreeing, *lonely]), quality) == []
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        ({1: -100.0, 2: -101.0}, None),
+        ({1: -100.0, 2: -100.1 - CLEARLY}, "One classifier explains these labels as well as 2 "),
+        ({1: -100.0, 2: -90.0, 3: -99.0}, None),  # more components are no reason to worry
+        ({}, None),
+        ({1: -100.0}, None),
+    ],
+)
+def test_fewer_components_with_more_evidence(good, evidence, expected):
+    found, quality = good
+    problems = find_problems(found, quality, collinear=False, max_iter=7, evidence=evidence)
+    if expected is None:
+        assert problems == []
+    else:
+        assert problems[0].kind == "fewer components"
+        assert problems[0].sentence.startswith(expected)
+        assert "use n_components=1, or 'auto'" in problems[0].sentence
+
+
+def test_a_fit_of_too_many_components_says_so():
+    X, y, _ = sharp(1000, profiles=np.array([[3.0, 0, 0, 0]]), weights=[1.0])
+    with pytest.warns(MixtureWarning, match="One classifier explains these labels as well as 2"):
+        mixture = fitted(X, y)
+    assert mixture.evidence_path_[1] > mixture.evidence_path_[2] + CLEARLY
+    assert mixture.evidence_path_[2] == pytest.approx(mixture.log_evidence_)
 
 
 def test_different_rows_are_counted_up_to_a_limit():

@@ -8,26 +8,36 @@ import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from spectralmirror import LinearClassifierMixture
-from spectralmirror.mixture.selection import MOST_COMPONENTS, select_by_bic
+from spectralmirror.mixture.selection import (
+    CRITERIA,
+    MOST_COMPONENTS,
+    Candidate,
+    fewer_components,
+    select,
+)
 from tests.helpers.mixtures import drawn, fitted, sharp
 
 
 @dataclass
 class Fake:
-    """A candidate of known BIC."""
+    """A candidate of known BIC and evidence."""
 
     k: int
     bic: float
     n_dropped: int = 0
 
     @property
+    def log_evidence(self):
+        return -self.bic
+
+    @property
     def fit(self):
         return SimpleNamespace(n_dropped=self.n_dropped)
 
 
-def selected(bics, n_visible=1, dropped_at=None):
-    found, path = select_by_bic(
-        lambda k: Fake(k, bics[k - 1], int(k == dropped_at)), lambda: n_visible
+def selected(bics, n_visible=1, dropped_at=None, criterion="bic"):
+    found, path = select(
+        lambda k: Fake(k, bics[k - 1], int(k == dropped_at)), lambda: n_visible, criterion
     )
     return found.k, list(path)
 
@@ -44,8 +54,9 @@ def selected(bics, n_visible=1, dropped_at=None):
         (list(range(100, 0, -1)), {}, (MOST_COMPONENTS, list(range(1, MOST_COMPONENTS + 1)))),
     ],
 )
-def test_components_are_added_while_bic_falls(bics, options, expected):
-    assert selected(bics, **options) == expected
+@pytest.mark.parametrize("criterion", ["bic", "evidence"])
+def test_components_are_added_while_the_criterion_improves(bics, options, expected, criterion):
+    assert selected(bics, **options, criterion=criterion) == expected
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -53,9 +64,43 @@ def test_auto(k):
     X, y, _ = sharp(6000, profiles=5 * np.eye(k, 5), weights=np.full(k, 1 / k))
     mixture = fitted(X, y, k="auto")
     assert mixture.n_components_ == k
-    assert min(mixture.bic_path_, key=mixture.bic_path_.get) == k
+    assert max(mixture.evidence_path_, key=mixture.evidence_path_.get) == k
+    assert mixture.evidence_path_[k] == pytest.approx(mixture.log_evidence_)
     np.testing.assert_allclose(mixture.bic_path_[k], mixture.bic_)
     np.testing.assert_allclose(mixture.bic(X, y), mixture.bic_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("l2", ["auto", 0.1])
+def test_every_criterion_finds_two_clear_classifiers(criterion, l2):
+    X, y, truth = sharp(1500, group_size=5)
+    mixture = fitted(X, y, k="auto", criterion=criterion, l2=l2, groups=truth.groups)
+    assert mixture.n_components_ == 2
+    assert set(mixture.bic_path_) == set(mixture.evidence_path_) == {1, 2, 3}
+
+
+def test_evidence_needs_a_penalty():
+    X, y, _ = drawn()
+    with pytest.raises(ValueError, match="criterion='evidence' needs a penalty"):
+        fitted(X, y, k="auto", l2=0)
+    assert fitted(X, y, k="auto", l2=0, criterion="bic").n_components_ == 2
+
+
+def test_fewer_components_are_fitted_to_all_rows_only_if_they_win_on_a_sample():
+    def candidate(fewer, on_all_rows):
+        fit = SimpleNamespace(
+            ascent=SimpleNamespace(parameters=[0, 1]), fewer=fewer, on_all_rows=on_all_rows
+        )
+        return Candidate(fit, None)
+
+    def never(k):
+        raise AssertionError
+
+    assert fewer_components(candidate({1: -5.0, 2: -9.0}, True), never) == {1: -5.0}
+    assert fewer_components(candidate({1: -9.0, 2: -5.0}, False), never) == {}
+    assert fewer_components(candidate({}, False), never) == {}
+    won = fewer_components(candidate({1: -5.0, 2: -9.0}, False), lambda k: Fake(k, 77.0))
+    assert won == {1: -77.0}
 
 
 def test_auto_with_groups():
@@ -80,7 +125,9 @@ def test_the_path_belongs_to_the_last_fit():
     X, y, _ = drawn()
     mixture = fitted(X, y, k="auto")
     assert set(mixture.bic_path_) >= {1, 2, 3}
-    assert set(mixture.set_params(n_components=2).fit(X, y).bic_path_) == {2}
+    mixture.set_params(n_components=2).fit(X, y)
+    assert set(mixture.bic_path_) == {2}
+    assert set(mixture.evidence_path_) == {1, 2}
 
 
 def test_auto_takes_no_profiles():

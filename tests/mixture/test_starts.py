@@ -1,4 +1,4 @@
-"""Starts: how components are grown, annealed, counted and replaced."""
+"""Starts: how components are grown, annealed and counted."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ import pytest
 from spectralmirror.mixture import starts
 from spectralmirror.mixture.lbfgs import Ascent, climb
 from spectralmirror.mixture.likelihood import Parameters
-from spectralmirror.mixture.starts import Maximum, Start
+from spectralmirror.mixture.starts import Start
 from tests.helpers.mixtures import drawn, likelihood_of, with_intercepts
 
 climber = partial(climb, max_iter=500)
@@ -19,7 +19,7 @@ def test_annealing_relaxes_the_penalty_step_by_step(l2, n_relaxed):
     X, y, _ = drawn()
     likelihood, seen = likelihood_of(X, y, l2=l2), []
 
-    def spy(part, start, *, tol):
+    def spy(part, start, *, tol, beat=-np.inf):
         seen.append((part.l2, tol))
         return Ascent(start, -10.0, 2, 3, converged=True)
 
@@ -68,7 +68,7 @@ def test_starts_end_when_enough_of_them_agree(n_agree, n_climbed):
     parameters = Parameters.equal(np.zeros((1, 5)))
     values = iter([-30.0, -20.0, -10.0, -10.2, -10.4, -50.0])
 
-    def to_next_value(_, start, *, tol):
+    def to_next_value(_, start, *, tol, beat):
         return Ascent(start, next(values), 1, 1, converged=True)
 
     candidates = [("random", parameters)] * 6
@@ -81,35 +81,3 @@ def test_starts_end_when_enough_of_them_agree(n_agree, n_climbed):
 def test_agreement_is_counted_from_the_best():
     found = [Start("random", value, 1) for value in (-12.0, -10.0, -10.4, -10.6)]
     assert starts.n_agreeing(found) == 2
-
-
-def test_replacing_components_frees_one_that_is_stuck():
-    """From a maximum with two components alike, replacements find the third classifier."""
-    X, y, truth = drawn(3000, 5, 3, weights=[0.4, 0.3, 0.3], profile_norm=8.0)
-    likelihood = likelihood_of(X, y)
-    poor = climber(likelihood, with_intercepts(truth.profiles[[0, 1, 1]]), tol=0.01)
-    top = climber(likelihood, with_intercepts(truth.profiles), tol=0.01)
-    after = starts.replace_components(
-        likelihood, [Maximum.of("given", poor)], climber, np.random.RandomState(0), n_most=12
-    )
-    assert poor.value < top.value - 10
-    assert after[0].ascent.value > top.value - 1
-    assert [one.start.kind for one in after].count("one replaced") >= 1
-
-
-def test_replacing_ends_when_every_round_was_in_vain():
-    X, y, truth = drawn(500)
-    likelihood, start = likelihood_of(X, y), with_intercepts(truth.profiles)
-    tried = []
-
-    def lost(_, start, *, tol):
-        tried.append(start.profiles)
-        return Ascent(start, -100.0, 1, 1, converged=True)
-
-    best = Maximum.of("given", Ascent(start, 0.0, 1, 1, converged=True))
-    rng = np.random.RandomState(0)
-    found = starts.replace_components(likelihood, [best], lost, rng, n_most=100)
-    kinds = [one.start.kind for one in found]
-    assert kinds == ["given", *["one replaced"] * (2 * len(starts.ROUNDS))]
-    for profiles in tried:  # one at a time
-        assert (profiles != start.profiles).any(axis=1).sum() == 1

@@ -75,7 +75,7 @@ def find_problems(
     others = (
         _fewer_components(k, evidence or {}),
         _problem_of_shape(fit, quality, max_iter),
-        _better_maximum(fit.starts),
+        _better_maximum(fit.starts, k),
     )
     return [*problems, *(problem for problem in others if problem is not None)]
 
@@ -94,9 +94,9 @@ def _fewer_components(k: int, evidence: dict[int, float]) -> Problem | None:
     )
 
 
-def _better_maximum(starts: list[Start]) -> Problem | None:
+def _better_maximum(starts: list[Start], k: int) -> Problem | None:
     """Return a problem if a better maximum is likely to exist."""
-    risk = doubt(starts)
+    risk = doubt(starts, k)
     if not risk > DOUBTFUL:
         return None
     return Problem(
@@ -162,17 +162,13 @@ def n_different_rows(rows: GroupedRows, most: int) -> int:
     return len(seen)
 
 
-def status(problems: list[Problem], starts: list[Start], *, converged: bool) -> str:
-    """Return what happened in a fit, as text."""
+def status(problems: list[Problem], starts: list[Start], k: int, *, converged: bool) -> str:
+    """Return what happened in a fit of k components, as text."""
     sentences = [problem.sentence for problem in problems]
     if converged:
         sentences.append("Converged.")
     sentences.append(f"{n_agreeing(starts)} of {len(starts)} starts reached the best maximum.")
-    risk = doubt(starts)
-    if risk <= DOUBTFUL:
-        sentences.append(f"Probability of a better one: {_percent(risk)}.")
+    risk = doubt(starts, k)
+    if 0 < risk <= DOUBTFUL:
+        sentences.append(f"Probability of a better one: {risk:.0%}.")
     return " ".join(sentences)
-
-
-def _percent(probability: float) -> str:
-    return "below 1 %" if probability < 0.01 else f"{probability:.0%}"

@@ -102,9 +102,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         An array of shape (k, n_features) holds the profiles of the only start, which has equal
         weights and no intercepts; a tuple holds profiles, intercepts and weights; a fitted mixture
         is taken as the start.
-    n_init : int, default=120
-        Maximum number of starts. With "spectral", at most a quarter are independent; the others
-        exchange components.
+    n_init : int, default=160
+        Maximum number of starts, including those that exchange components.
     solver : {"lbfgs", "em"}, default="lbfgs"
         Both maximise the same likelihood. "em" is expectation-maximisation with exact M steps: the
         objective never decreases, but convergence is slow.
@@ -242,7 +241,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         subspace: Any = "auto",
         refine: bool = True,
         init: Any = "spectral",
-        n_init: int = 120,
+        n_init: int = 160,
         solver: str = "lbfgs",
         tol: float = 1e-3,
         max_iter: int = 500,
@@ -383,7 +382,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.objective_, self.converged_ = ascent.value, bool(ascent.converged)
         self.n_iter_, self.n_passes_ = max(ascent.n_iter, 1), ascent.n_passes
         self.starts_, self.n_agreed_ = starts, agreeing_kinds(starts)
-        self.doubt_ = doubt(starts)
+        self.doubt_ = doubt(starts, len(coef))
         quality, criteria = chosen.quality, chosen.quality.criteria
         self.log_likelihood_, self.n_parameters_ = criteria.log_likelihood, criteria.n_parameters
         self.aic_, self.bic_, self.icl_ = criteria.aic, criteria.bic, criteria.icl
@@ -423,6 +422,6 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             max_iter=self.max_iter,
             evidence=self.evidence_path_,
         )
-        self.status_ = status(problems, self.starts_, converged=self.converged_)
+        self.status_ = status(problems, self.starts_, self.n_components_, converged=self.converged_)
         for problem in problems:
             warnings.warn(problem.sentence, MixtureWarning, stacklevel=4)

@@ -22,7 +22,7 @@ MEMORY = 20
 STEPS = 2
 #: A climb that must beat a value gives up when even PATIENCE times the gain of its last RECENT
 #: steps would not lead there.
-RECENT, PATIENCE = 5, 3.0
+RECENT, PATIENCE = 5, 6.0
 #: Lower bounds of curvatures, relative to the largest one and absolute per row: far in the tails
 #: log f has no curvature left, and steps must stay finite.
 FLATTEST, FLATTEST_ROW = 1e-4, 1e-12

@@ -19,6 +19,7 @@ from spectralmirror.mixture.starts import (
     FINE,
     RELAXATION,
     Maximum,
+    Start,
     anneal,
     grow,
     multi_start,
@@ -26,6 +27,7 @@ from spectralmirror.mixture.starts import (
     random_start,
 )
 from spectralmirror.mixture.task import Subspace, Task
+from spectralmirror.rows.types import Matrix
 
 __all__ = ["adapt_penalty", "find_maxima"]
 
@@ -33,18 +35,24 @@ __all__ = ["adapt_penalty", "find_maxima"]
 N_AGREE = 3
 #: And these kinds of starts outside of it lead no higher.
 CHECKS = ("partition", "around")
-#: In the whole space, starts of different kinds follow each other until this many have.
+#: In the whole space, starts of different kinds follow each other until this many have, within
+#: these bounds. Then come crossings, and more starts while fewer than ENOUGH have.
 N_AGREE_KINDS = 4
+LEAST_STARTS, FIRST_STARTS, MORE_STARTS = 8, 30, 10
+ENOUGH = 2
 #: This many of the best maxima inside the subspace are refined in the whole space.
 N_REFINED = 2
-#: "Annealed" starts climb under penalties of l2 (at least 0.1) times these before l2 itself, and
-#: every second crossing under the last of them.
+#: "Annealed" starts climb under penalties of l2 (at least 0.1) times these before l2 itself.
 HEAT = (16.0, 4.0)
 LEAST_HEATED = 0.1
+#: The same for crossings, in turn.
+CROSSING: tuple[tuple[float, ...], ...] = ((), (4.0,))
 #: Crossing ends when each component has been replaced in vain this often; fewer times if a larger
 #: share of the starts than this agreed.
-ROUNDS, EASY_ROUNDS = 10, 2
+ROUNDS, EASY_ROUNDS = 5, 2
 EASY = 0.5
+#: Profiles are the same if their squared distance is below this share of their squared norm.
+SAME = 0.05
 #: Rows are stored in working coordinates, which saves time, if they take less memory than this.
 MOST_BYTES = 50_000_000
 #: A penalty from the data is far from the one of the search beyond this factor.
@@ -61,10 +69,19 @@ def find_maxima(task: Task, likelihood: Likelihood, space: Subspace | None) -> l
         return [_given_start(task, likelihood, task.init)]
     if task.k == 1 or not task.is_spectral:
         return _plain_search(task, likelihood)
-    if space is None or not (space.is_clear and looks_elliptical(likelihood)):
+    if space is None or not _is_trusted(space, likelihood):
         return _search_whole_space(task, likelihood, space)
     maxima = _search_subspace(task, likelihood, start_sample(task, likelihood.inside(space.basis)))
     return _checked(task, likelihood, space, maxima)
+
+
+def _is_trusted(space: Subspace, likelihood: Likelihood) -> bool:
+    """Return whether a subspace is clear, much smaller than the whole, and of elliptical features.
+
+    Binary and skewed features can lead it astray.
+    """
+    k, d = space.basis.shape
+    return space.is_clear and 2 * k <= d and looks_elliptical(likelihood)
 
 
 def _given_start(task: Task, likelihood: Likelihood, start: Parameters) -> Maximum:
@@ -115,25 +132,37 @@ def _checked(
         if ascent.value > best + ALIKE:
             return _search_whole_space(task, likelihood, space)
         maxima.append(Maximum.of(kind, ascent))
-    return maxima
+    return _best_first(maxima)
 
 
 def _search_whole_space(
     task: Task, likelihood: Likelihood, space: Subspace | None
 ) -> list[Maximum]:
-    """Climb from starts of different kinds until several agree, then cross what they found."""
+    """Climb from starts of different kinds until several agree, then cross what they found.
+
+    Repeated with new starts while hardly any of them has reached the best maximum.
+    """
+    candidates, likelihood = _candidates(task, likelihood, space), _prepared(likelihood)
     maxima: list[Maximum] = []
-    best, most = -np.inf, -(-task.n_init // 4)
-    candidates = islice(_candidates(task, likelihood, space), most)
-    likelihood = _prepared(likelihood)
-    for kind, start, levels in candidates:
-        ascent = anneal(likelihood, start, task.climber, levels, beat=best)
-        maxima.append(Maximum.of(kind, ascent))
-        best = max(best, ascent.value)
-        if n_agreeing([one.start for one in maxima]) >= N_AGREE_KINDS:
-            break
-    crossed = _cross(task, likelihood, maxima, task.n_init - len(maxima))
-    return _best_first([*maxima, *crossed])
+    for n_most in chain([FIRST_STARTS], repeat(MORE_STARTS)):
+        left = task.n_init - len(maxima)
+        for number, (kind, start, levels) in enumerate(islice(candidates, min(n_most, left)), 1):
+            best = max((one.ascent.value for one in maxima), default=-np.inf)
+            ascent = anneal(likelihood, start, task.climber, levels, beat=best)
+            maxima.append(Maximum.of(kind, ascent))
+            if number >= LEAST_STARTS and n_agreeing(_independent(maxima)) >= N_AGREE_KINDS:
+                break
+        maxima += _cross(task, likelihood, maxima, task.n_init - len(maxima))
+        starts = [one.start for one in maxima]
+        top = max(start.objective for start in starts)
+        hits = sum(one.objective > top - ALIKE for one in _independent(maxima))
+        if hits >= ENOUGH or len(maxima) >= task.n_init:
+            return _best_first(maxima)
+    raise AssertionError  # the loop above has no end of its own
+
+
+def _independent(maxima: list[Maximum]) -> list[Start]:
+    return [one.start for one in maxima if one.start.kind != "crossed"]
 
 
 def _candidates(
@@ -172,24 +201,30 @@ def _cross(task: Task, likelihood: Likelihood, maxima: list[Maximum], n_most: in
     """
     pool = [one.ascent for one in maxima]
     best = max(pool, key=lambda ascent: ascent.value)
-    easy = n_agreeing([one.start for one in maxima]) > EASY * len(maxima)
+    easy = n_agreeing(_independent(maxima)) > EASY * len(_independent(maxima))
     n_failed, crossed = 0, list[Maximum]()
     while n_failed < task.k * (EASY_ROUNDS if easy else ROUNDS) and len(crossed) < n_most:
-        others = [one for one in pool if one.value < best.value - ALIKE]
-        if not others:
+        donors = _donors(pool, best)
+        if not len(donors):
             break
-        donor = others[task.rng.randint(len(others))].parameters
         lost = int(np.argsort(best.parameters.weights)[n_failed % task.k])
         profiles = best.parameters.profiles.copy()
-        profiles[lost] = donor.profiles[task.rng.randint(len(donor))]
+        profiles[lost] = donors[task.rng.randint(len(donors))]
         start = Parameters(profiles, best.parameters.logits)
-        levels = _heated(likelihood, HEAT[-1:]) if len(crossed) % 2 else ()
+        levels = _heated(likelihood, CROSSING[len(crossed) % len(CROSSING)])
         ascent = anneal(likelihood, start, task.climber, levels, beat=best.value)
         pool.append(ascent)
         crossed.append(Maximum.of("crossed", ascent))
         n_failed = 0 if ascent.value > best.value + ALIKE else n_failed + 1
         best = max(best, ascent, key=lambda one: one.value)
     return crossed
+
+
+def _donors(pool: list[Ascent], best: Ascent) -> Matrix:
+    """Return the profiles of all maxima that are not among those of the best one."""
+    V = np.concatenate([one.parameters.profiles for one in pool])
+    apart = np.square(V[:, None] - best.parameters.profiles).sum(axis=2).min(axis=1)
+    return np.asarray(V[apart > SAME * np.maximum(np.square(V).sum(axis=1), 1)])
 
 
 def adapt_penalty(

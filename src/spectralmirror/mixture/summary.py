@@ -1,9 +1,10 @@
-"""The table of estimates, standard errors and confidence intervals."""
+"""The table of estimates, standard errors and confidence intervals, and what a fit chose."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit, logit
@@ -11,7 +12,7 @@ from scipy.stats import t
 
 from spectralmirror.responses import get_response
 
-__all__ = ["letters", "quantile", "summarise"]
+__all__ = ["Choices", "letters", "quantile", "summarise"]
 
 #: In brackets, so that they differ from the names of features.
 WEIGHT, INTERCEPT = "(weight)", "(intercept)"
@@ -25,6 +26,46 @@ def letters(k: int) -> list[str]:
 def quantile(mixture: Any, level: float) -> float:
     """Return the half-width of a confidence interval in standard errors."""
     return float(t.isf((1 - level) / 2, getattr(mixture, "degrees_of_freedom_", np.inf)))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a fit chose from the data, and how sure it is.
+
+    Attributes
+    ----------
+    l2 : float
+        The penalty that was used.
+    l2_from_data : bool
+        Whether it was chosen from the data.
+    criterion : str
+        What the number of components was chosen by if that was "auto".
+    log_evidence : float
+        Log evidence, NaN if it is not known.
+    evidence_path : dict
+        Log evidence for each number of components that was compared.
+    doubt : float
+        Probability that a better maximum exists, NaN if it is not known.
+    """
+
+    l2: float
+    l2_from_data: bool
+    criterion: str
+    log_evidence: float
+    evidence_path: dict[int, float]
+    doubt: float
+
+    @classmethod
+    def of(cls, mixture: Any) -> Self:
+        """Return the choices of a fitted mixture; models stored earlier know only their `l2`."""
+        return cls(
+            float(getattr(mixture, "l2_", mixture.l2)),
+            mixture.l2 == "auto",
+            mixture.criterion,
+            float(getattr(mixture, "log_evidence_", np.nan)),
+            dict(getattr(mixture, "evidence_path_", {})),
+            float(getattr(mixture, "doubt_", np.nan)),
+        )
 
 
 class Line(NamedTuple):
@@ -95,6 +136,7 @@ def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None 
         f"Mixture of {mixture.n_components_} linear classifiers, {mixture.response} response",
         f"log-likelihood {mixture.log_likelihood_:.1f}   AIC {mixture.aic_:.1f}   "
         f"BIC {mixture.bic_:.1f}   ICL {mixture.icl_:.1f}",
+        _penalty(Choices.of(mixture)),
         f"P(y = {mixture.classes_[1]}), against {mixture.classes_[0]}",
         f"expected share of rows assigned correctly: {mixture.expected_accuracy_:.0%} "
         f"(assigning all to {names[0]}: {mixture.weights_[0]:.0%})",
@@ -112,6 +154,14 @@ def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None 
         why = "labels do not determine the norms of the profiles, which are set to 1"
         parts += ["", f"{mixture.response} response: {why}; there are no standard errors."]
     return "\n".join(parts)
+
+
+def _penalty(choices: Choices) -> str:
+    """Return the line about the penalty and the evidence."""
+    chosen = " (chosen from the data)" if choices.l2_from_data else ""
+    known = not np.isnan(choices.log_evidence)
+    evidence = f"   log evidence {choices.log_evidence:.1f}" if known else ""
+    return f"penalty l2 = {choices.l2:.3g}{chosen}{evidence}"
 
 
 def _number(value: float, width: int = 10, form: str = ".4g") -> str:
