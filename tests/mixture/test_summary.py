@@ -1,12 +1,16 @@
 """The printed table and the DataFrame."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from spectralmirror.mixture.summary import letters, quantile
+from spectralmirror import load
+from spectralmirror.mixture.summary import Choices, letters, quantile
 from tests.helpers.mixtures import drawn, fitted, sharp
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILES = np.array([[3.0, 0, 0], [0, 3.0, 1.0]])
 
 
@@ -28,6 +32,27 @@ def test_text(mixture):
     expected = mixture.coef_[0, 2], mixture.coef_standard_error_[0, 2]
     np.testing.assert_allclose([float(row[4]), float(row[5])], expected, rtol=1e-3)
     assert max(map(len, lines)) < 120
+
+
+def test_the_penalty_and_the_evidence_have_a_line(mixture):
+    chosen = f"penalty l2 = {mixture.l2_:.3g} (chosen from the data)"
+    line = f"{chosen}   log evidence {mixture.log_evidence_:.1f}"
+    assert mixture.summary().splitlines()[2] == line
+    X, y, _ = drawn(500)
+    given = fitted(X, y, k=1, l2=0.25)
+    evidence = f"   log evidence {given.log_evidence_:.1f}"
+    assert given.summary().splitlines()[2] == f"penalty l2 = 0.25{evidence}"
+    assert fitted(X, y, k=1, l2=0).summary().splitlines()[2] == "penalty l2 = 0"
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_models_of_older_formats_have_no_evidence(number):
+    mixture = load(GOLDEN / f"format-{number}.skops").mixture
+    choices = Choices.of(mixture)
+    assert (choices.l2, choices.l2_from_data, choices.criterion) == (0.1, False, "bic")
+    assert np.isnan([choices.log_evidence, choices.doubt]).all()
+    assert choices.evidence_path == {}
+    assert mixture.summary().splitlines()[2] == "penalty l2 = 0.1"
 
 
 def test_frame(mixture):
