@@ -27,14 +27,14 @@ from spectralmirror import (
 )
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.tables.archive import Archive
-from spectralmirror.tables.storage import load_with_version
+from spectralmirror.tables.storage import FORMAT, load_with_version
 from spectralmirror.tables.stored_names import stored_names
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 X, Y, TRUTH = make_linear_classifier_mixture(2_000, 5, group_size=5, random_state=0)
 
 
-KINDS = ["plain", "grouped", "auto", "hard", "probit", "given"]
+KINDS = ["plain", "grouped", "auto", "hard", "probit", "no penalty", "given", "tuple", "again"]
 
 
 def mixtures():
@@ -45,7 +45,12 @@ def mixtures():
     yield LinearClassifierMixture(2, response="hard").fit(X, np.where(Y > 0, "ja", "nein"))
     named = pl.DataFrame(X, schema=list("abcde"))
     yield LinearClassifierMixture(2, response="probit", l2=1).fit(named, (Y > 0).astype(object))
+    yield LinearClassifierMixture(2, l2=0, criterion="bic", random_state=0).fit(X, Y)
     yield LinearClassifierMixture(1, subspace=SpectralMirror(2), init=X[:1]).fit(X, Y)
+    start = 3 * np.eye(5)[:2], np.zeros(2), np.array([0.7, 0.3])
+    given = LinearClassifierMixture(2, init=start).fit(X, Y, groups=TRUTH.groups)
+    yield given
+    yield LinearClassifierMixture(2, init=given).fit(X, Y, groups=TRUTH.groups)
 
 
 @pytest.mark.parametrize("mixture", list(mixtures()), ids=KINDS)
@@ -166,7 +171,7 @@ def changed(tmp_path, **changes):
 
 def test_a_newer_format_is_refused_by_its_version(tmp_path):
     with pytest.raises(ValueError, match=r"written by spectralmirror 9\.9, which is newer"):
-        load(changed(tmp_path, format=3))
+        load(changed(tmp_path, format=FORMAT + 1))
 
 
 def test_what_is_no_model_or_does_not_fit_together_is_refused(tmp_path):
@@ -228,6 +233,30 @@ def test_save_refuses_what_it_cannot_store(tmp_path):
         with pytest.raises(ValueError, match=f"The model cannot be stored.*{sentence}"):
             save(mirror, tmp_path / "m.skops")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_start_of_another_library_is_refused(tmp_path):
+    class Foreign:
+        component_proba = None
+
+    mixture = LinearClassifierMixture(1, random_state=0).fit(X, Y)
+    mixture.init = Foreign()
+    with pytest.raises(ValueError, match=r"The model cannot be stored \(it holds .*Foreign\): set"):
+        save(mixture, tmp_path / "m.skops")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_known_about_the_parameters_is_stored_and_checked(tmp_path):
+    mixture = LinearClassifierMixture(2, random_state=0).fit(X, Y)
+    save(mixture, tmp_path / "m.skops")
+    root = load(tmp_path / "m.skops")._parameter_root
+    np.testing.assert_array_equal(root, mixture._parameter_root)
+    for spoiled in (root[:-1], root.T[:3], np.where(root == root[0, 0], np.nan, root), "root"):
+        mixture._parameter_root = spoiled
+        with pytest.raises(ValueError, match="cannot be stored: its parts do not fit together"):
+            save(mixture, tmp_path / "m.skops")
+        with pytest.raises(ValueError, match="damaged: the parts of the model do not fit together"):
+            load(changed(tmp_path, model=mixture))
 
 
 def test_public_names_can_be_imported():

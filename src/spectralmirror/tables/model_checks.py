@@ -95,26 +95,35 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         "feature_mean_": (d,),
         "feature_scale_": (d,),
     }
-    p, root = model.weights_, getattr(model, "_parameter_root", None)
+    p, root = model.weights_, getattr(model, "_parameter_root", None)  # older models have none
     return bool(
         _is_count(k)
-        and (root is None or _is_array(root, (k * (d + 2) - 1, root.shape[1])))
         and all(_is_array(getattr(model, name), shape) for name, shape in shapes.items())
         and (p >= 0).all()
         and np.isclose(p.sum(), 1)
         and (model.sharpness_ >= 0).all()
-        and np.isfinite(_largest_scores(model)).all()
+        and np.isfinite(_largest_scores(model, model.coef_, model.intercept_)).all()
+        and (root is None or _is_root(model, root, k, d))
         and model.classes_.shape == (2,)  # np.unique may take minutes, even if there are no bytes
         and len(np.unique(model.classes_)) == 2
         and model.summary()
     )
 
 
-def _largest_scores(model: Any) -> Any:
+def _is_root(model: Any, root: Any, k: int, d: int) -> bool:
+    """Return whether this can be a root of the covariance of k (d + 1) coefficients and logits."""
+    if not _is_array(root, (k * (d + 2) - 1, *np.shape(root)[1:])) or root.ndim != 2:
+        return False
+    steps = root[: k * (d + 1)].reshape(k, d + 1, -1).transpose(2, 0, 1)
+    bounds = [_largest_scores(model, step[:, :d], step[:, d]) for step in steps]
+    return bool(np.isfinite(bounds).all())
+
+
+def _largest_scores(model: Any, profiles: Any, intercepts: Any) -> Any:
     """Return s_l (<|u_l|, |mean| + scale> + |b_l|), a bound on scores of rows like those fitted."""
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.abs(model.feature_mean_) + np.abs(model.feature_scale_)
-        return model.sharpness_ * (np.abs(model.coef_) @ size + np.abs(model.intercept_))
+        return model.sharpness_ * (np.abs(profiles) @ size + np.abs(intercepts))
 
 
 def _is_array(array: Any, shape: tuple[int, ...]) -> bool:

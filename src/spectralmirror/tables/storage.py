@@ -23,8 +23,9 @@ from spectralmirror.tables.stored_names import CLASSES, current_names, stored_na
 __all__ = ["load", "load_with_version", "save"]
 
 #: Increased when earlier versions cannot read the files of this one. Files of every format up to
-#: this one can be read. Format 1 names classes by the modules in which they were.
-FORMAT = 2
+#: this one can be read. Format 1 names classes by the modules in which they were; format 2 has no
+#: penalties that were chosen from the data.
+FORMAT = 3
 
 
 def save(model: Any, path: str | Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from spectralmirror.mixture import LinearClassifierMixture
-from spectralmirror.mixture.summary import letters, table
+from spectralmirror.mixture.summary import Choices, letters, table
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.types import AnyArray, Matrix
 from spectralmirror.tables.features import Recipe
@@ -145,17 +145,22 @@ class FittedTable:
     def described(self) -> dict[str, Any]:
         """Return the classifiers, their columns and the quality of the fit as plain data."""
         mixture, names = self.mixture, self.recipe.names
-        lines = table(mixture, 0.95)
+        choices, lines = Choices.of(mixture), table(mixture, 0.95)
         return {
             "label": self.label,
             "classes": self.labels.tolist(),
             "group": self.group,
             "n_components": mixture.n_components_,
             "response": mixture.response,
-            "l2": mixture.l2,
+            "l2": choices.l2,
+            "l2_from_data": choices.l2_from_data,
+            "criterion": choices.criterion,
             "log_likelihood": mixture.log_likelihood_,
+            "log_evidence": _known(choices.log_evidence),
+            "evidence_path": {str(k): _known(v) for k, v in choices.evidence_path.items()},
             "bic": mixture.bic_,
             "bic_path": {str(k): value for k, value in mixture.bic_path_.items()},
+            "doubt": _known(choices.doubt),
             "converged": mixture.converged_,
             "status": mixture.status_,
             "expected_accuracy": float(mixture.expected_accuracy_),
@@ -171,7 +176,7 @@ class FittedTable:
                         {
                             "term": line.term,
                             **{
-                                name: value if np.isfinite(value) else None
+                                name: _known(value)
                                 for name, value in line._asdict().items()
                                 if name not in ("component", "term")
                             },
@@ -187,3 +192,8 @@ class FittedTable:
     def named(self, X: NDArray[Any]) -> Any:
         """Return features as a data frame with their names, as the mixture expects them."""
         return named_features(X, self.recipe.names)
+
+
+def _known(value: float) -> float | None:
+    """Return a number as JSON can hold it: None if it is not finite."""
+    return float(value) if np.isfinite(value) else None
