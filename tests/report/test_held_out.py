@@ -20,13 +20,14 @@ def test_held_out_figures_are_those_of_an_independent_computation(shop):
     X, positive = X.to_numpy(), y == "yes"
     seed = int(check_random_state(0).randint(2**31))
     split = list(GroupKFold(5, shuffle=True, random_state=seed).split(X, groups=groups))
-    single = make_pipeline(StandardScaler(), LogisticRegression(C=10.0, tol=1e-10))
-    p = cross_val_predict(single, X, positive, cv=split, method="predict_proba")[:, 1]
-    q = np.empty(len(y))
+    p, q = np.empty((2, len(y)))
     for rest, held in split:
         model = LinearClassifierMixture(2, random_state=3)
         model.fit(X[rest], y[rest], groups=groups[rest])
         q[held] = model.predict_proba(X[held])[:, 1]
+        l2 = LinearClassifierMixture(1).fit(X[rest], y[rest]).l2_  # not that of the mixture
+        single = make_pipeline(StandardScaler(), LogisticRegression(C=1 / l2, tol=1e-10))
+        p[held] = single.fit(X[rest], positive[rest]).predict_proba(X[held])[:, 1]
     fresh = data["held_out"]["fresh"]
     for name, prediction in (("single", p), ("mixture", q)):
         found = fresh[name]
@@ -39,6 +40,30 @@ def test_held_out_figures_are_those_of_an_independent_computation(shop):
     seen = [point["seen"] for point in data["held_out"]["calibration"]["single"]]
     parts = np.array_split(np.argsort(p), 10)
     np.testing.assert_allclose(seen, [positive[part].mean() for part in parts], atol=0.03)
+
+
+def test_a_penalty_that_was_given_is_that_of_the_single_classifier(monkeypatch):
+    mixture, X, y = fitted(2, l2=50.0)
+    predicted = []
+    compare = held_out_module.comparison
+    monkeypatch.setattr(
+        held_out_module, "comparison", lambda p, *rest: predicted.append(p) or compare(p, *rest)
+    )
+    collect(mixture, X, y)
+    seed = int(check_random_state(0).randint(2**31))
+    split = GroupKFold(5, shuffle=True, random_state=seed).split(X, groups=np.arange(len(y)))
+    single = make_pipeline(StandardScaler(), LogisticRegression(C=0.02, tol=1e-10))
+    p = cross_val_predict(single, X, y, cv=list(split), method="predict_proba")[:, 1]
+    np.testing.assert_allclose(predicted[0]["single"], p, atol=1e-4)
+
+
+def test_mixtures_whose_start_was_given_are_refitted_from_it():
+    mixture, X, y = fitted(2)
+    again = LinearClassifierMixture(2, init=mixture, random_state=0).fit(X, y)
+    found, expected = (collect(model, X, y)["held_out"] for model in (again, mixture))
+    assert found["failures"] == []
+    mixed = [one["fresh"]["mixture"]["log_loss"] for one in (found, expected)]
+    np.testing.assert_allclose(*mixed, rtol=1e-3)
 
 
 def test_a_history_reveals_which_classifier_makes_the_labels(shop):

@@ -2,17 +2,19 @@
 
 import json
 import warnings
+from pathlib import Path
 
 import matplotlib
 import numpy as np
 import polars as pl
 import pytest
 
-from spectralmirror import LinearClassifierMixture
+from spectralmirror import LinearClassifierMixture, load
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.report import collect, collector, render
 from tests.helpers.report import Page, check_page, fitted
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 EVIL = "<script>alert('x')</script> & \"quoted\" $a_1$ 漢字 \N{RIGHT-TO-LEFT OVERRIDE}"
 
 
@@ -42,6 +44,23 @@ def test_every_kind_of_mixture_has_a_page(k, response):
     assert ("nothing to warn about" in text) == (data["cautions"] == [])
     assert ("odds" in text) == (response == "logistic")
     assert ("Brackets hold 95" in text) == (response != "hard")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_models_of_older_formats_have_a_page(number):
+    model = load(GOLDEN / f"format-{number}.skops")
+    X, y, _ = model.mixture.sample(300, random_state=0)
+    data = collect(model.mixture, model.named(X), y, groups=np.arange(300) // 5)
+    assert data["model"]["criterion"] == "bic"
+    assert data["model"]["l2"] == 0.1
+    assert data["model"]["evidence_path"] == []
+    assert data["model"]["doubt"] is data["model"]["log_evidence"] is None
+    assert not {"better_maximum", "fewer_explain"} & {c["kind"] for c in data["cautions"]}
+    page = render(data)
+    check_page(page)
+    text = Page(page).text
+    assert "l2 = 0.1 on squared effects" in text
+    assert "regression with the same penalty" in text
 
 
 def test_many_features_with_long_names_stay_small(monkeypatch):

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spectralmirror.mixture.diagnostics import SEPARATED
+from spectralmirror.mixture.diagnostics import CLEARLY, DOUBTFUL, SEPARATED
 from spectralmirror.responses import get_response
 
-__all__ = ["CLOSE", "ROWS_PER_PARAMETER", "cautions", "supported"]
+__all__ = ["ROWS_PER_PARAMETER", "cautions", "closest_number", "fewer_explain", "supported"]
 
 #: With fewer rows per parameter, estimates of logistic regressions are known to be too large and
 #: their intervals too short.
@@ -20,7 +20,8 @@ ROWS_PER_PARAMETER = 10
 RARE, RARE_PER_PARAMETER = 0.2, 5
 #: With fewer groups, cluster-robust standard errors come out too small.
 FEWEST_GROUPS = 50
-#: The fit itself adds starts until this many agree.
+#: Models that were stored without a probability of a better maximum added starts until this many
+#: agreed.
 ENOUGH_AGREE = 3
 #: A classifier of fewer than one label in twenty is often no more than a few odd rows.
 TINY_WEIGHT = 0.05
@@ -28,15 +29,16 @@ TINY_WEIGHT = 0.05
 USEFUL_MARGIN = 0.05
 #: No honest classifier has such an AUC: some feature must contain the label.
 DISGUISED = 0.9995
-#: Smaller differences of BIC mean little (Kass and Raftery 1995 call larger ones "very strong").
-CLOSE = 10.0
+#: Smaller differences mean little: Kass and Raftery (1995) call odds of 20 to 1 "strong" evidence,
+#: and a difference of BIC of 10 "very strong".
+CLOSE = {"evidence": CLEARLY, "bic": 10.0}
 
 Caution = dict[str, Any]
 
 
 def cautions(data: dict[str, Any]) -> list[Caution]:
     """Return the cautions that apply to the collected data: the kind of each, and its numbers."""
-    checks = (_of_rows, _of_fit, _of_labels, _of_components, _of_use, _of_features)
+    checks = (_of_number, _of_rows, _of_fit, _of_labels, _of_components, _of_use, _of_features)
     return [caution for check in checks for caution in check(data)]
 
 
@@ -50,6 +52,60 @@ def supported(data: dict[str, Any]) -> bool:
         return True
     judged = held_out["history"] or held_out["fresh"]
     return bool(judged["verdict"] == "better")
+
+
+def fewer_explain(k: int, evidence: Mapping[int, float]) -> int | None:
+    """Return the number of classifiers below k that has the most evidence, if clearly more than k.
+
+    `evidence` holds the log evidence for each number of classifiers that was compared.
+    """
+    fewer = [other for other in evidence if other < k]
+    if k not in evidence or not fewer:
+        return None
+    best = max(fewer, key=lambda other: evidence[other])
+    return best if evidence[best] >= evidence[k] + CLEARLY else None
+
+
+def closest_number(k: int, path: Mapping[int, float], criterion: str) -> tuple[int, float] | None:
+    """Return the other number of classifiers that is as good as k, or almost, if there is one.
+
+    Parameters
+    ----------
+    k : int
+        The number of classifiers that were fitted.
+    path : dict
+        The log evidence, or the BIC, of each number that was compared.
+    criterion : str
+        "evidence" or "bic"; other criteria have no path.
+
+    Returns
+    -------
+    tuple or None
+        The number, and by how much its log evidence is larger, or its BIC.
+    """
+    others = {other: value - path[k] for other, value in path.items() if other != k and k in path}
+    close = {other: more for other, more in others.items() if abs(more) < CLOSE[criterion]}
+    if not close:
+        return None
+    best = max if criterion == "evidence" else min
+    return best(close.items(), key=lambda item: item[1])
+
+
+def _path(model: dict[str, Any], criterion: str) -> dict[int, float]:
+    """Return the criterion for each number of classifiers; empty if it was not kept."""
+    return {k: value for k, value in model.get(f"{criterion}_path", []) if value is not None}
+
+
+def _of_number(data: dict[str, Any]) -> Iterator[Caution]:
+    k, evidence = data["model"]["k"], _path(data["model"], "evidence")
+    best = fewer_explain(k, evidence)
+    if best is not None:
+        yield {
+            "kind": "fewer_explain",
+            "k": best,
+            "log_evidence": evidence[best],
+            "log_evidence_fitted": evidence[k],
+        }
 
 
 def _of_rows(data: dict[str, Any]) -> Iterator[Caution]:
@@ -83,8 +139,11 @@ def _of_fit(data: dict[str, Any]) -> Iterator[Caution]:
     separated = model["log_likelihood"] > -SEPARATED * data["rows"]["fitted"]
     if separated or (not model["has_errors"] and get_response(model["response"]).norm_identified):
         yield {"kind": "no_errors", "status": model["status"]}
-    agreed, starts = model["n_agreed"], model["n_starts"]
-    if model["k"] > 1 and agreed < ENOUGH_AGREE and (agreed < starts or starts == 1):
+    doubt, agreed, starts = model["doubt"], model["n_agreed"], model["n_starts"]
+    if doubt is not None:
+        if doubt > DOUBTFUL:
+            yield {"kind": "better_maximum", "probability": doubt}
+    elif model["k"] > 1 and agreed < ENOUGH_AGREE and (agreed < starts or starts == 1):
         yield {"kind": "starts_disagree", "n_agreed": agreed, "n_starts": starts}
 
 
@@ -96,13 +155,13 @@ def _of_labels(data: dict[str, Any]) -> Iterator[Caution]:
 
 
 def _of_components(data: dict[str, Any]) -> Iterator[Caution]:
-    asked, k, best = (data["model"][key] for key in ("asked", "k", "bic"))
+    model = data["model"]
+    asked, k, criterion = model["asked"], model["k"], model["criterion"]
     if isinstance(asked, int) and asked > k:
         yield {"kind": "dropped", "n_requested": asked, "n_dropped": asked - k}
-    others = [(bic - best, other) for other, bic in data["model"]["bic_path"] if other != k]
-    if asked == "auto" and others and min(others)[0] < CLOSE:
-        more, other = min(others)
-        yield {"kind": "close_k", "k": other, "bic_difference": more}
+    close = closest_number(k, _path(model, criterion), criterion)
+    if close and fewer_explain(k, _path(model, "evidence")) is None:
+        yield {"kind": "close_k", "k": close[0], "criterion": criterion, "difference": close[1]}
     tiny = [c for c in data["classifiers"] if c["weight"] < TINY_WEIGHT]
     if tiny:
         found = [{"name": c["name"], "weight": c["weight"]} for c in tiny]

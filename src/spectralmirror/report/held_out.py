@@ -169,7 +169,9 @@ def _predict_fold(
     if len(np.unique(y[fitted])) < 2:
         raise ValueError("The rows to fit all have the same label.")
     mixture = clone(inputs.mixture).set_params(
-        n_components=inputs.mixture.n_components_, random_state=inputs.seed
+        n_components=inputs.mixture.n_components_,
+        random_state=inputs.seed,
+        init=inputs.mixture.init,  # clone would return a fitted mixture unfitted
     )
     single = _single_classifier(inputs.mixture)
     with warnings.catch_warnings():
@@ -191,9 +193,13 @@ def _predict_fold(
 
 
 def _single_classifier(mixture: Any) -> Any:
-    """Return a regression with the penalty of the mixture, l2/2 |u|^2 per SD."""
+    """Return a regression with the penalty of the mixture, l2/2 |u|^2 per SD.
+
+    If the mixture chooses its penalty from the data, so does the regression: the penalty of a
+    mixture is not the best one for a single classifier.
+    """
     # the same response: the gain would otherwise be that of another response, too
-    if not get_response(mixture.response).fitted.canonical:
+    if mixture.l2 == "auto" or not get_response(mixture.response).fitted.canonical:
         return clone(mixture).set_params(n_components=1, init="spectral", subspace=None)
     intercept = bool(mixture.fit_intercept)
     return make_pipeline(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spectralmirror.mixture.summary import Choices
 from spectralmirror.report.inputs import Inputs
 
 __all__ = ["features", "labels", "model", "n_rows_fitted", "rows"]
@@ -44,7 +45,7 @@ def n_rows_fitted(mixture: Any) -> int:
     """Return the number of rows that a mixture was fitted to.
 
     Models that were stored before `n_rows_` was introduced lack it. Their number of rows n follows
-    from BIC = -2 L + m log n, with L the log-likelihood and m the number of parameters.
+    from their BIC = -2 L + m log n, with L the log-likelihood and m the number of parameters.
     """
     if hasattr(mixture, "n_rows_"):
         return int(mixture.n_rows_)
@@ -54,16 +55,20 @@ def n_rows_fitted(mixture: Any) -> int:
 
 def model(inputs: Inputs) -> dict[str, Any]:
     """Return the settings of the fit and its outcome."""
-    mixture = inputs.mixture
+    mixture, choices = inputs.mixture, Choices.of(inputs.mixture)
     return {
         "k": mixture.n_components_,
         "asked": mixture.n_components,
+        "criterion": choices.criterion,
+        "evidence_path": [[k, value] for k, value in sorted(choices.evidence_path.items())],
         "bic_path": [[k, bic] for k, bic in sorted(mixture.bic_path_.items())],
         "response": mixture.response,
-        "l2": mixture.l2,
+        "l2": choices.l2,
+        "l2_from_data": choices.l2_from_data,
         "intercepts": mixture.fit_intercept,
         "refined": mixture.refine,
         "log_likelihood": mixture.log_likelihood_,
+        "log_evidence": choices.log_evidence,
         "bic": mixture.bic_,
         "n_parameters": mixture.n_parameters_,
         "converged": mixture.converged_,
@@ -71,6 +76,7 @@ def model(inputs: Inputs) -> dict[str, Any]:
         "status": mixture.status_,
         "n_starts": len(mixture.starts_),
         "n_agreed": mixture.n_agreed_,
+        "doubt": choices.doubt,
     }
 
 
