@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from spectralmirror import __version__
 from spectralmirror.cli import app
-from spectralmirror.cli.options import ResponseName
+from spectralmirror.cli.options import CriterionName, ResponseName
+from spectralmirror.mixture.selection import CRITERIA
 from spectralmirror.responses import RESPONSES
 from tests.helpers.command_line import COMMAND, run
 
@@ -183,6 +184,7 @@ def test_version():
 
 def test_choices_are_those_that_exist():
     assert list(get_args(ResponseName)) == list(RESPONSES)
+    assert list(get_args(CriterionName)) == list(CRITERIA)
 
 
 def test_a_missing_package_gets_one_sentence(monkeypatch, tmp_path):

@@ -1,7 +1,6 @@
 """`spectralmirror fit`: every kind of file, comparisons, missing values, what it prints."""
 
 import gzip
-import json
 
 import numpy as np
 import polars as pl
@@ -144,16 +143,16 @@ def test_rows_that_are_left_out_do_not_make_features(tmp_path):
     assert load(tmp_path / "m.skops").recipe.names == recipe.names
 
 
-def test_fit_warns_of_few_rows_and_of_almost_equal_bic(people, tmp_path):
-    people[0][:60].write_csv(tmp_path / "few.csv")
-    fit = ("--label", "liked", "--drop", "person", "-o", tmp_path / "m.skops")
-    assert (
-        "60 rows are few for 13 parameters"
-        in run("fit", tmp_path / "few.csv", *fit, "-k", 2).stdout
-    )
-    run("simulate", "-o", tmp_path / "s.parquet", "-n", 1_500, "-d", 3, "-k", 2, "--norm", 2)
-    fit = ("--label", "label", "-o", tmp_path / "m.skops", "--json")
-    told = json.loads(run("fit", tmp_path / "s.parquet", *fit).stdout)
-    path = sorted(told["bic_path"].values())
-    printed = run("fit", tmp_path / "s.parquet", *fit[:-1]).stdout
-    assert ("almost as good" in printed) == (path[1] - path[0] < 10)
+def test_options_become_parameters_of_the_mixture(people, fitted, tmp_path):
+    defaults, mixture = LinearClassifierMixture(), load(fitted / "model.skops").mixture
+    for name in ("l2", "criterion", "n_init", "max_iter", "response"):
+        assert getattr(mixture, name) == getattr(defaults, name), name
+    people[0].write_csv(tmp_path / "ratings.csv")
+    run("fit", tmp_path / "ratings.csv", "--label", "liked", "--drop", "person", "--l2", 0.5,
+        "--criterion", "bic", "--starts", 7, "-o", tmp_path / "m.skops")  # fmt: skip
+    mixture = load(tmp_path / "m.skops").mixture
+    options = mixture.l2, mixture.criterion, mixture.n_init, mixture.n_components
+    assert options == (0.5, "bic", 7, "auto")
+    run("fit", tmp_path / "ratings.csv", "--label", "liked", "--drop", "person", "--l2", 0,
+        "-k", 1, "-o", tmp_path / "m.skops")  # fmt: skip
+    assert load(tmp_path / "m.skops").mixture.l2 == 0

@@ -18,6 +18,7 @@ from spectralmirror.cli.console import (
 )
 from spectralmirror.cli.options import (
     AsJson,
+    Criterion,
     Files,
     Missing,
     Quiet,
@@ -54,11 +55,18 @@ def fit(
             "--components",
             "-k",
             metavar="auto|N",
-            help="Number of hidden classifiers; auto chooses the one with the lowest BIC.",
+            help="Number of hidden classifiers; auto takes the one with the most evidence.",
         ),
     ] = "auto",
     response: Response = "logistic",
-    l2: Annotated[float, typer.Option(help="Strength of the penalty on large profiles.")] = 0.1,
+    l2: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|NUMBER",
+            help="Strength of the penalty on large profiles; auto chooses it from the data.",
+        ),
+    ] = "auto",
+    criterion: Criterion = "evidence",
     intercept: Annotated[
         bool | None,
         typer.Option(
@@ -81,7 +89,7 @@ def fit(
     missing: Missing = "error",
     starts: Annotated[
         int, typer.Option(min=1, help="Maximum number of starts of the search for the best fit.")
-    ] = 44,
+    ] = 200,
     max_iter: Annotated[
         int, typer.Option(min=1, help="Maximum number of iterations from one start.")
     ] = 500,
@@ -107,8 +115,12 @@ def fit(
     """
     column = _label_column(label, pairs, winner)
     k = _number_of_components(components)
-    if not 0 <= l2 < float("inf"):
-        fail(f"--l2 must be 0 or more, got {l2}.")
+    penalty = _penalty(l2)
+    if (k, criterion, penalty) == ("auto", "evidence", 0):
+        fail(
+            "-k auto compares evidence, which needs a penalty: use --l2 auto or a number above 0, "
+            "or --criterion bic."
+        )
     check_output(output, *files)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         listen("loading", 0, None)
@@ -131,10 +143,11 @@ def fit(
         mixture = LinearClassifierMixture(
             k,
             response=response,
-            l2=l2,
+            l2=penalty,
             fit_intercept=pairs is None if intercept is None else intercept,
             n_init=starts,
             max_iter=max_iter,
+            criterion=criterion,
             random_state=seed,
         )
         model = fit_table(readers, roles, mixture, source=", ".join(files), listen=listen)
@@ -172,3 +185,15 @@ def _number_of_components(text: str) -> int | str:
     if k < 1:
         fail(f"-k must be auto or an integer of at least 1, got {text!r}.")
     return k
+
+
+def _penalty(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        l2 = float(text)
+    except ValueError:
+        l2 = -1.0
+    if not 0 <= l2 < float("inf"):
+        fail(f"--l2 must be auto or a number of at least 0, got {text!r}.")
+    return l2

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectralmirror.cli.console import say
-from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, table
-from spectralmirror.report.cautions import CLOSE, ROWS_PER_PARAMETER
+from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Choices, Line, letters, table
+from spectralmirror.report.cautions import ROWS_PER_PARAMETER, closest_number, fewer_explain
 from spectralmirror.responses import get_response
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ __all__ = ["print_model", "summary_lines"]
 #: The options of the command line for the parameters that the status of a mixture names.
 OPTIONS = {
     "n_components='auto'": "-k auto",
+    ", or 'auto'": ", or auto",
+    "n_components=": "-k ",
     "n_init": "--starts",
     "max_iter": "--max-iter",
     "l2": "--l2",
@@ -34,9 +36,14 @@ def print_model(fitted: FittedTable, quiet: bool) -> None:
 
 def summary_lines(fitted: FittedTable, n_features: int = 5) -> Iterator[str]:
     """Yield the classifiers that were found, each with its strongest features."""
-    mixture = fitted.mixture
-    yield from _headline(fitted)
-    yield _with_options(mixture.status_)
+    mixture, status = fitted.mixture, _with_options(fitted.mixture.status_)
+    too_many = fewer_explain(mixture.n_components_, Choices.of(mixture).evidence_path) is not None
+    yield _headline(fitted)
+    if too_many:  # the status says so, and it is more important than anything else
+        yield f"Warning: {status}"
+    yield from _notes(fitted)
+    if not too_many:
+        yield status
     yield from _warnings(mixture, fitted.about["n_rows"])
     lines = table(mixture, 0.95)
     for c, name in enumerate(letters(mixture.n_components_)):
@@ -45,18 +52,23 @@ def summary_lines(fitted: FittedTable, n_features: int = 5) -> Iterator[str]:
         yield from _classifier(fitted, name, own, n_features)
 
 
-def _headline(fitted: FittedTable) -> Iterator[str]:
-    """Yield what was found in which rows."""
+def _headline(fitted: FittedTable) -> str:
+    """Return what was found in which rows."""
     mixture, about = fitted.mixture, fitted.about
     k, winner = mixture.n_components_, fitted.recipe.winner
     labels = " or ".join(map(str, mixture.classes_.tolist() if winner is None else winner))
-    yield (
+    return (
         f"{k} hidden classifier{'s' if k > 1 else ''} behind {fitted.label!r} ({labels}) in "
         f"{about['n_rows']:,} rows of {about['source']}."
     )
-    for note in about["notes"]:
+
+
+def _notes(fitted: FittedTable) -> Iterator[str]:
+    """Yield what to know about the rows, and how many of them can be assigned correctly."""
+    mixture = fitted.mixture
+    for note in fitted.about["notes"]:
         yield f"Note: {note}"
-    if k > 1:
+    if mixture.n_components_ > 1:
         evidence = f"all labels of the same {fitted.group}" if fitted.group else "one label"
         yield (
             f"If the model holds, {mixture.expected_accuracy_:.0%} of the rows can be assigned to "
@@ -71,11 +83,17 @@ def _warnings(mixture: Any, n_rows: int) -> Iterator[str]:
             f"Warning: {n_rows:,} rows are few for {mixture.n_parameters_} parameters: effects "
             "look larger and more certain than they are."
         )
-    best = min(mixture.bic_path_.values())
-    close = {k: bic - best for k, bic in mixture.bic_path_.items() if 0 < bic - best < CLOSE}
-    if close:
-        k = min(close, key=lambda other: close[other])
-        yield f"k = {k} is almost as good (its BIC is {close[k]:.1f} higher): compare -k {k}."
+    k, choices = mixture.n_components_, Choices.of(mixture)
+    names = {"evidence": "log evidence", "bic": "BIC"}
+    paths = {"evidence": choices.evidence_path, "bic": mixture.bic_path_}
+    close = closest_number(k, paths.get(choices.criterion, {}), choices.criterion)
+    if close and fewer_explain(k, choices.evidence_path) is None:
+        other, more = close
+        better = (more > 0) == (choices.criterion == "evidence")
+        yield (
+            f"k = {other} is {'' if better else 'almost '}as good (its {names[choices.criterion]} "
+            f"is {abs(more):.1f} {'higher' if more > 0 else 'lower'}): compare -k {other}."
+        )
 
 
 def _with_options(status: str) -> str:

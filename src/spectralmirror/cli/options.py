@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson",
+    "Criterion",
+    "CriterionName",
     "Files",
     "Keep",
     "Missing",
@@ -33,6 +35,8 @@ __all__ = [
 MissingPolicy = Literal["error", "impute", "drop"]
 #: The names in ``spectralmirror.responses`` (a test compares them: --help does not import it).
 ResponseName = Literal["logistic", "probit", "hard"]
+#: The names in ``spectralmirror.mixture.selection`` (the same test compares them).
+CriterionName = Literal["evidence", "bic", "icl"]
 
 
 def complete_column(context: typer.Context, incomplete: str) -> list[str]:
@@ -90,6 +94,13 @@ Response = Annotated[
     ResponseName,
     typer.Option(
         metavar="KIND", help="How a score becomes a label's probability: logistic, probit or hard."
+    ),
+]
+Criterion = Annotated[
+    CriterionName,
+    typer.Option(
+        metavar="KIND",
+        help="How -k auto compares numbers of classifiers: by evidence, bic or icl.",
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.", min=0, max=2**31 - 1)]

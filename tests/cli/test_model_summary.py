@@ -1,0 +1,99 @@
+"""What the terminal says about a fit, and in which order."""
+
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from spectralmirror import load
+from spectralmirror.cli.model_summary import summary_lines
+from tests.helpers.command_line import run
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+HEADLINE = "2 hidden classifiers behind 'liked' (no or yes) in 2,000 rows"
+ASSIGNED = "If the model holds, "
+
+
+@pytest.fixture
+def said(fitted):
+    """Return a function: attributes of the mixture -> the lines before the classifiers."""
+    model = load(fitted / "model.skops")
+
+    def lines(**attributes):
+        mixture = copy(model.mixture)
+        vars(mixture).update(attributes)
+        found = list(summary_lines(replace(model, mixture=mixture)))
+        return found[: found.index("")]
+
+    return lines
+
+
+def test_the_headline_comes_first_and_the_status_last(said):
+    first, assigned, last = said(status_="Converged. Probability of a better one: 3%.")
+    assert first.startswith(HEADLINE)
+    assert assigned.startswith(ASSIGNED)
+    assert last == "Converged. Probability of a better one: 3%."
+
+
+def test_parameters_in_the_status_become_options(said):
+    status = "Raise n_init, max_iter or l2. Use n_components=1, or 'auto'. Use n_components='auto'."
+    expected = "Raise --starts, --max-iter or --l2. Use -k 1, or auto. Use -k auto."
+    assert said(status_=status)[-1] == expected
+
+
+def test_that_fewer_have_more_evidence_is_said_first(said):
+    lines = said(status_="One is enough.", evidence_path_={1: -896.9, 2: -900.0})
+    assert lines[0].startswith(HEADLINE)
+    assert lines[1] == "Warning: One is enough."
+    assert lines[2].startswith(ASSIGNED)
+    assert len(lines) == 3
+    lines = said(status_="One is enough.", evidence_path_={1: -897.1, 2: -900.0})
+    close = "k = 1 is as good (its log evidence is 2.9 higher): compare -k 1."
+    assert lines[2:] == ["One is enough.", close]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({"criterion": "evidence", "evidence_path_": {1: -980.0, 2: -900.0, 3: -902.0}},
+         "k = 3 is almost as good (its log evidence is 2.0 lower): compare -k 3."),
+        ({"criterion": "evidence", "evidence_path_": {1: -980.0, 2: -900.0, 3: -904.0}}, None),
+        ({"criterion": "evidence", "evidence_path_": {2: -900.0}}, None),
+        ({"criterion": "bic", "bic_path_": {1: 980.0, 2: 900.0, 3: 908.0}},
+         "k = 3 is almost as good (its BIC is 8.0 higher): compare -k 3."),
+        ({"criterion": "bic", "bic_path_": {1: 980.0, 2: 900.0, 3: 911.0}}, None),
+        ({"criterion": "icl", "bic_path_": {1: 980.0, 2: 900.0, 3: 901.0}}, None),
+    ],
+)  # fmt: skip
+def test_another_number_is_compared_by_the_criterion_in_use(said, attributes, expected):
+    lines = said(status_="Converged.", **attributes)
+    assert lines[3:] == ([] if expected is None else [expected])
+
+
+def test_few_rows_are_warned_of(said):
+    assert said(n_parameters_=200)[-1:] != said(n_parameters_=201)[-1:]
+    assert "2,000 rows are few for 201 parameters" in said(n_parameters_=201)[-1]
+
+
+def test_a_real_fit_with_too_many_classifiers_says_so_first(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 3))
+    y = rng.uniform(size=400) < 1 / (1 + np.exp(-2 * x[:, 0]))
+    pl.DataFrame(x, schema=list("abc")).with_columns(y=y).write_csv(tmp_path / "one.csv")
+    fit = ("fit", tmp_path / "one.csv", "--label", "y", "-o", tmp_path / "m.skops")
+    second = run(*fit, "-k", 3).stdout.splitlines()[1]
+    assert second.startswith("Warning: One classifier explains these labels as well as 3 (log ev")
+    assert "use -k 1, or auto." in second
+    chosen = run(*fit).stdout.splitlines()
+    assert chosen[0].startswith("1 hidden classifier behind 'y'")
+    assert not any("Warning" in line for line in chosen)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_models_of_older_formats_are_summarised(number):
+    lines = list(summary_lines(load(GOLDEN / f"format-{number}.skops")))
+    assert "Converged. 3 of 3 starts reached the best maximum." in lines
+    assert sum(line.startswith("Classifier") for line in lines) == 2
