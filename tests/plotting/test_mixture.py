@@ -1,14 +1,21 @@
 """Profiles, responsibilities and starts are drawn as they were fitted."""
 
+from copy import copy
+from itertools import combinations
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t
 
-from spectralmirror import LinearClassifierMixture, SpectralMirror
+from spectralmirror import LinearClassifierMixture, SpectralMirror, load
 from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.mixture.kinds import KINDS as STARTS
+from spectralmirror.mixture.starts import Start
 from spectralmirror.plotting import plot_profiles, plot_responsibilities, plot_starts
+from spectralmirror.plotting.mixture import CROSSED, INDEPENDENT
 from tests.helpers.mixture_rows import mixture_rows
 
 
@@ -47,13 +54,51 @@ def test_responsibilities_count_every_row_or_group(fitted_mixture, grouped):
     assert ("groups" if grouped else "rows") in ax.get_ylabel()
 
 
-def test_starts_show_every_start(fitted_mixture):
+def of_kinds(mixture, objectives):
+    """Return a mixture whose starts have these kinds and objectives."""
+    changed = copy(mixture)
+    changed.starts_ = [
+        Start(kind, value, 1) for kind, values in objectives.items() for value in values
+    ]
+    return changed
+
+
+def test_starts_show_every_start_in_the_line_of_its_kind(fitted_mixture):
+    objectives = {"crossed": [-10.0, -10.2, -40.0], "partition": [-90.0, -10.4], "new": [-10.6]}
+    ax = plot_starts(of_kinds(fitted_mixture[0], objectives))
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == ["partition (1 of 2)", "new (0 of 1)", "crossed (2 of 3)"]
+    for row, (line, kind) in enumerate(zip(ax.lines, ("partition", "new", "crossed"), strict=True)):
+        np.testing.assert_allclose(
+            sorted(line.get_xdata()), sorted(-10 - np.array(objectives[kind]))
+        )
+        assert np.abs(line.get_ydata() - row).max() < 0.5  # lines of different kinds do not meet
+    plt.gcf().canvas.draw()
+
+
+def test_starts_of_a_real_fit_are_all_drawn(fitted_mixture):
     mixture = fitted_mixture[0]
-    ax = plot_starts(mixture)
-    drawn = sorted(y for line in ax.lines for y in line.get_ydata())
+    drawn = sorted(x for line in plot_starts(mixture).lines for x in line.get_xdata())
     best = mixture.starts_[0].objective
     np.testing.assert_allclose(drawn, sorted(best - start.objective for start in mixture.starts_))
-    plt.gcf().canvas.draw()
+
+
+def test_every_kind_of_start_has_its_place(fitted_mixture):
+    assert set(STARTS) | {"grown", "crossed", "given"} <= {*INDEPENDENT, *CROSSED}
+    kinds = {kind: [-10.0, -12.0] for kind in (*INDEPENDENT, *CROSSED)}
+    ax = plot_starts(of_kinds(fitted_mixture[0], kinds))
+    figure = ax.figure
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in (*ax.get_yticklabels(), ax.xaxis.label)]
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    width, height = figure.canvas.get_width_height()
+    assert all(b.x0 >= 0 and b.x1 <= width and b.y0 >= 0 and b.y1 <= height for b in boxes)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_starts_of_models_of_older_formats_are_drawn(number):
+    mixture = load(Path(__file__).parents[1] / "golden" / f"format-{number}.skops").mixture
+    assert len(plot_starts(mixture).lines) == 3
 
 
 def test_one_component_has_one_bar():

@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.mixture.summary import quantile
-from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below, require_kind
+from spectralmirror.plotting.style import (
+    BULK,
+    COMPONENTS,
+    MIRROR,
+    axes_of,
+    legend_below,
+    require_kind,
+)
 from spectralmirror.responses import get_response
 from spectralmirror.rows.checks import require_count
 
@@ -28,14 +35,13 @@ __all__ = [
     "responsibilities_data",
 ]
 
-#: Markers and colours of the kinds of starts.
-KINDS = {
-    "grown in the subspace": ("s", "#222222"),
-    "grown": ("D", "#222222"),
-    "random": ("o", "#8c8c8c"),
-    "one replaced": ("P", "#8c8c8c"),
-    "given": ("^", "#8c8c8c"),
-}
+#: Kinds of starts, in the order in which they are drawn; the last ones are made from maxima that
+#: were found before ("one replaced": in models that were stored earlier).
+INDEPENDENT = (
+    *("given", "grown", "grown in the subspace", "partition", "few groups", "one group"),
+    *("clusters", "random", "lengths", "around", "annealed"),
+)
+CROSSED = ("crossed", "one replaced")
 
 
 def plot_profiles(
@@ -192,7 +198,11 @@ def draw_responsibilities(data: dict[str, Any], ax: Any) -> Any:
 
 
 def plot_starts(mixture: LinearClassifierMixture, ax: Any = None) -> Any:
-    """Draw how far below the best maximum every start ended.
+    """Draw how far below the best maximum every start ended, one line for each kind of start.
+
+    The more kinds of independent starts have reached the best maximum, the less likely is a better
+    one: starts of one kind tend to fail together. Crossed starts exchange components of maxima
+    that were found before.
 
     Parameters
     ----------
@@ -208,25 +218,29 @@ def plot_starts(mixture: LinearClassifierMixture, ax: Any = None) -> Any:
     """
     require_kind(mixture, LinearClassifierMixture, "plot_starts")
     check_is_fitted(mixture, "coef_")
-    ax = axes_of(ax, 1)[0]
     best = max(start.objective for start in mixture.starts_)
-    gaps = np.array([best - start.objective for start in mixture.starts_])
-    for kind, (marker, colour) in KINDS.items():
-        places = [i for i, start in enumerate(mixture.starts_) if start.kind == kind]
-        if places:
-            ax.plot(
-                np.array(places) + 1, gaps[places], marker, color=colour, markersize=7, label=kind
-            )
-    ax.axhspan(0, ALIKE, color=MIRROR, alpha=0.12, linewidth=0,
-               label=f"the same maximum ({mixture.n_agreed_} of {len(gaps)})")  # fmt: skip
-    ax.set_yscale("symlog", linthresh=2 * ALIKE)
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.set_ylim(max(10.0, 2 * gaps.max()), -0.2)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    gaps: dict[str, list[float]] = {}
+    for start in mixture.starts_:
+        gaps.setdefault(start.kind, []).append(best - start.objective)
+    order = (*INDEPENDENT, *sorted(gaps.keys() - {*INDEPENDENT, *CROSSED}), *CROSSED)
+    kinds = [kind for kind in order if kind in gaps]
+    ax = axes_of(ax, 1, size=(5.5, 1.4 + 0.3 * len(kinds)))[0]
+    names = []
+    for row, kind in enumerate(kinds):
+        below = np.sort(gaps[kind])
+        n, n_same = len(below), int((below < ALIKE).sum())
+        names.append(f"{kind} ({n_same} of {n})")
+        places = row + 0.6 * ((np.arange(n) + 0.5) / n - 0.5)
+        marker, colour = ("x", BULK) if kind in CROSSED else ("o", MIRROR)
+        ax.plot(below, places, marker, color=colour, markersize=5, alpha=0.8)
+    ax.axvspan(0, ALIKE, color=MIRROR, alpha=0.12, linewidth=0)
+    ax.set_xscale("symlog", linthresh=2 * ALIKE)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_xlim(max(10.0, 2 * max(map(max, gaps.values()))), -0.2)
+    ax.set_yticks(range(len(kinds)), names)
+    ax.set_ylim(len(kinds) - 0.5, -0.5)
     ax.set(
-        xlabel="start, best first",
-        ylabel="log-likelihood below the best (bent scale)",
+        xlabel="log-likelihood below the best (bent scale)\ngrey: the same maximum",
         title="Starts",
     )
-    legend_below(ax, ncols=2)
     return ax
