@@ -60,7 +60,7 @@ def test_em_and_lbfgs_reach_the_same_maximum(kind):
     assert fast.converged
     np.testing.assert_allclose(slow.value, fast.value, atol=1e-5)
     np.testing.assert_allclose(slow.parameters.profiles, fast.parameters.profiles, atol=0.02)
-    assert fast.n_passes < slow.n_passes
+    assert fast.n_passes <= slow.n_passes  # two small steps end a climb, one ends EM
 
 
 def test_limits_are_kept_and_mean_not_converged():

@@ -102,7 +102,7 @@ def test_standard_errors_belong_to_a_maximum(seed):
     y = np.where(rng.uniform(size=600) < 0.05, 1.0, -1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MixtureWarning)
-        mixture = fitted(X, y)
+        mixture = fitted(X, y, l2=0.1)
 
     def loss(theta):
         U, b, a = theta[:4].reshape(2, 2), theta[4:6], theta[6:]
@@ -134,7 +134,7 @@ def test_an_outlier_on_the_wrong_side():
     X = rng.standard_normal((5000, 1))
     y = rng.uniform(size=5000) < expit(8 * X[:, 0])
     X[0], y[0] = 100.0, False
-    ours = fitted(X, y, k=1)
+    ours = fitted(X, y, k=1, l2=0.1)
     theirs = LogisticRegression(C=10, tol=1e-10, max_iter=1000).fit(X / X.std(), y)
     np.testing.assert_allclose(ours.coef_ * X.std(), theirs.coef_, rtol=1e-4)
 
@@ -143,7 +143,7 @@ def test_far_means_without_an_intercept():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 4))
     y = rng.uniform(size=1000) < expit(X @ [2, -2, 1, 0])
-    one, two = (fitted(X + 1000, y, k=k, fit_intercept=False) for k in (1, 2))
+    one, two = (fitted(X + 1000, y, k=k, fit_intercept=False, l2=0.1) for k in (1, 2))
     theirs = LogisticRegression(C=10, fit_intercept=False, tol=1e-12, max_iter=100_000)
     theirs.fit((X + 1000) / X.std(axis=0), y)
     ours = one.predict_proba(X + 1000)
@@ -151,7 +151,9 @@ def test_far_means_without_an_intercept():
     assert two.objective_ > one.objective_ - 0.1
 
 
-def test_three_starts_of_a_default_fit_agree():
+def test_all_starts_of_an_easy_fit_agree():
     X, y, _ = drawn(profile_norm=8.0)
     mixture = fitted(X, y)
-    assert mixture.n_agreed_ == 3 == len(mixture.starts_)
+    assert len(mixture.starts_) == 5  # three inside the subspace, two outside
+    assert mixture.n_agreed_ == 4  # kinds: two of them are random
+    assert mixture.doubt_ < 0.05

@@ -66,7 +66,8 @@ def test_observed_information_by_finite_differences():
 
 def test_cluster_robust_errors_by_finite_differences():
     X, y, truth = data(1000, group_size=4)
-    mixture = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=truth.groups)
+    mixture = LinearClassifierMixture(2, l2=0.1, random_state=0)
+    mixture.fit(X, y, groups=truth.groups)
     A = np.column_stack([mixture.coef_, mixture.intercept_])
     theta = np.append(A.ravel(), np.log(mixture.weights_[0] / mixture.weights_[1]))
     groups = truth.groups

@@ -144,8 +144,10 @@ def test_a_sample_has_the_same_penalty_per_row():
 
 def test_the_objective_of_a_fit_is_the_formula():
     X, y, _ = drawn()
-    mixture = fitted(X, y)
-    penalty = 0.05 * np.square(mixture.coef_ * X.std(axis=0)).sum()
-    total = mixture.score_samples(X, y).sum()
-    np.testing.assert_allclose(mixture.objective_, total - penalty, rtol=1e-10)
-    np.testing.assert_allclose(mixture.log_likelihood_, total, rtol=1e-10)
+    for l2, concentration in ((0.1, 0.0), ("auto", 5.0)):
+        mixture = fitted(X, y, l2=l2)
+        penalty = mixture.l2_ / 2 * np.square(mixture.coef_ * X.std(axis=0)).sum()
+        prior = concentration * np.log(2 * mixture.weights_).sum()
+        total = mixture.score_samples(X, y).sum()
+        np.testing.assert_allclose(mixture.objective_, total - penalty + prior, rtol=1e-10)
+        np.testing.assert_allclose(mixture.log_likelihood_, total, rtol=1e-10)

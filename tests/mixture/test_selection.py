@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.mixture.selection import (
     CRITERIA,
+    FEW_STARTS,
     MOST_COMPONENTS,
     Candidate,
     fewer_components,
@@ -25,6 +26,7 @@ class Fake:
     k: int
     bic: float
     n_dropped: int = 0
+    n_starts: int = 1
 
     @property
     def log_evidence(self):
@@ -32,12 +34,13 @@ class Fake:
 
     @property
     def fit(self):
-        return SimpleNamespace(n_dropped=self.n_dropped)
+        ascent = SimpleNamespace(parameters=[0] * self.k)
+        return SimpleNamespace(n_dropped=self.n_dropped, ascent=ascent, starts=[0] * self.n_starts)
 
 
 def selected(bics, n_visible=1, dropped_at=None, criterion="bic"):
     found, path = select(
-        lambda k: Fake(k, bics[k - 1], int(k == dropped_at)), lambda: n_visible, criterion
+        lambda k, *_: Fake(k, bics[k - 1], int(k == dropped_at)), lambda: n_visible, criterion
     )
     return found.k, list(path)
 
@@ -79,6 +82,19 @@ def test_every_criterion_finds_two_clear_classifiers(criterion, l2):
     assert set(mixture.bic_path_) == set(mixture.evidence_path_) == {1, 2, 3}
 
 
+def test_only_the_chosen_number_is_searched_with_all_starts():
+    asked = []
+
+    def fit_k(k, before, n_init):
+        asked.append((k, before and before.k, n_init))
+        return Fake(k, [10, 8, 9][k - 1] - (n_init is None), n_starts=FEW_STARTS)
+
+    best, tried = select(fit_k, lambda: 1, "bic")
+    few = FEW_STARTS
+    assert asked == [(1, None, None), (2, 1, few), (3, 2, few), (2, 2, None)]
+    assert best.bic == tried[2].bic == 7
+
+
 def test_evidence_needs_a_penalty():
     X, y, _ = drawn()
     with pytest.raises(ValueError, match="criterion='evidence' needs a penalty"):
@@ -93,13 +109,13 @@ def test_fewer_components_are_fitted_to_all_rows_only_if_they_win_on_a_sample():
         )
         return Candidate(fit, None)
 
-    def never(k):
+    def never(*_):
         raise AssertionError
 
     assert fewer_components(candidate({1: -5.0, 2: -9.0}, True), never) == {1: -5.0}
     assert fewer_components(candidate({1: -9.0, 2: -5.0}, False), never) == {}
     assert fewer_components(candidate({}, False), never) == {}
-    won = fewer_components(candidate({1: -5.0, 2: -9.0}, False), lambda k: Fake(k, 77.0))
+    won = fewer_components(candidate({1: -5.0, 2: -9.0}, False), lambda k, *_: Fake(k, 77.0))
     assert won == {1: -77.0}
 
 

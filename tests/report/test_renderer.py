@@ -53,6 +53,7 @@ def test_models_of_older_formats_have_a_page(number):
     data = collect(model.mixture, model.named(X), y, groups=np.arange(300) // 5)
     assert data["model"]["criterion"] == "bic"
     assert data["model"]["l2"] == 0.1
+    assert not data["model"]["bic_counts_groups"]
     assert data["model"]["evidence_path"] == []
     assert data["model"]["doubt"] is data["model"]["log_evidence"] is None
     assert not {"better_maximum", "fewer_explain"} & {c["kind"] for c in data["cautions"]}

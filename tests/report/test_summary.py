@@ -96,6 +96,14 @@ def test_the_evidence_is_stated_if_it_is_known(shop):
     assert re.search(r"log-likelihood \S+, BIC", sentence(unknown, "summary", "facts"))
 
 
+def test_what_bic_counts_is_stated(shop):
+    assert re.search(r"BIC \S+ \(counting groups\), 11", sentence(shop.data, "summary", "facts"))
+    n = np.exp((shop.mixture.bic_ + 2 * shop.mixture.log_likelihood_) / 11)
+    assert n == pytest.approx(150)
+    rows = change(shop.data, "model/bic_counts_groups", False)
+    assert re.search(r"BIC \S+, 11", sentence(rows, "summary", "facts"))
+
+
 def test_settings_are_those_of_the_mixture(shop):
     mixture = copy(shop.mixture)
     mixture.l2, mixture.criterion, mixture.doubt_ = 0.5, "bic", float("nan")

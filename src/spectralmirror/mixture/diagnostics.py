@@ -102,7 +102,7 @@ def _better_maximum(starts: list[Start], k: int) -> Problem | None:
     return Problem(
         "a better maximum",
         f"A better maximum of the likelihood exists with a probability of about {risk:.0%}: raise "
-        "n_init, or use fewer components or groups.",
+        "n_init, use fewer components, or pass groups if there are any.",
     )
 
 

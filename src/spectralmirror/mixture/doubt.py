@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectralmirror.mixture.starts import ALIKE, Start
+from spectralmirror.mixture.starts import ALIKE, Start, independent
 
 __all__ = ["agreeing_kinds", "doubt"]
 
-#: The share of fits that missed the top, by the number of independent starts that agreed; the last
-#: one also for more. A single kind of starts counts as one start more than none.
-MISSED = (0.35, 0.3, 0.1, 0.05, 0.02, 0.01)
+#: The share of fits that missed the top, by the number of independent starts that reached the best
+#: maximum, the last one also for more. Starts of a single kind count as two at most.
+MISSED = (0.33, 0.33, 0.1, 0.04, 0.01)
 
 
 def doubt(starts: list[Start], k: int) -> float:
@@ -27,13 +27,12 @@ def doubt(starts: list[Start], k: int) -> float:
     if k == 1 or {start.kind for start in starts} == {"given"}:
         return 0.0 if k == 1 else float(np.nan)
     best = max(start.objective for start in starts)
-    hits = [s.kind for s in starts if s.kind != "crossed" and s.objective > best - ALIKE]
+    hits = [one.kind for one in independent(starts) if one.objective > best - ALIKE]
     n = len(hits) if len(set(hits)) > 1 else min(len(hits), 2)
     return MISSED[min(n, len(MISSED) - 1)]
 
 
 def agreeing_kinds(starts: list[Start]) -> int:
-    """Return how many kinds of starts have reached the best maximum, without crossings."""
+    """Return how many kinds of independent starts have reached the best maximum."""
     best = max(start.objective for start in starts)
-    kinds = {start.kind for start in starts if start.objective > best - ALIKE}
-    return len(kinds - {"crossed"})
+    return len({one.kind for one in independent(starts) if one.objective > best - ALIKE})

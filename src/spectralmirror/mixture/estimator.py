@@ -102,7 +102,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         An array of shape (k, n_features) holds the profiles of the only start, which has equal
         weights and no intercepts; a tuple holds profiles, intercepts and weights; a fitted mixture
         is taken as the start.
-    n_init : int, default=160
+    n_init : int, default=200
         Maximum number of starts, including those that exchange components.
     solver : {"lbfgs", "em"}, default="lbfgs"
         Both maximise the same likelihood. "em" is expectation-maximisation with exact M steps: the
@@ -241,7 +241,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         subspace: Any = "auto",
         refine: bool = True,
         init: Any = "spectral",
-        n_init: int = 160,
+        n_init: int = 200,
         solver: str = "lbfgs",
         tol: float = 1e-3,
         max_iter: int = 500,
@@ -297,7 +297,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             if auto:
                 chosen, tried = select(fit_k, prepared.n_visible, self.criterion)
             else:
-                chosen = fit_k(int(self.n_components))
+                chosen = fit_k(int(self.n_components), None, None)
                 tried = {int(self.n_components): chosen}
             self.bic_path_ = {k: one.bic for k, one in tried.items()}
             self.evidence_path_ = {k: one.log_evidence for k, one in tried.items()}
@@ -342,7 +342,9 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         """Return a stream of its own: data drawn from the same seed must not return as starts."""
         return np.random.RandomState(check_random_state(self.random_state).randint(2**31, size=4))
 
-    def _fit_k(self, prepared: Preprocessing, k: int) -> Candidate:
+    def _fit_k(
+        self, prepared: Preprocessing, k: int, before: Candidate | None, n_init: int | None
+    ) -> Candidate:
         features = prepared.features(k)
         grouped, whitening = prepared.grouped, features.whitening
         origin = whitening.origin(grouped.rows.dtype)
@@ -358,13 +360,14 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             features.space,
             self.refine,
             self.init if isinstance(self.init, str) else given_start(self.init, k, coordinates),
-            self.n_init,
+            self.n_init if n_init is None else min(n_init, self.n_init),
             self.max_iter,
             self.tol,
             SOLVERS[self.solver],
             self._rng(),
             choose_l2=auto,
             compare_fewer=auto and k > 1 and self.n_components != "auto",
+            before=before.fit.ascent.parameters if before is not None and self.refine else None,
         )
         return Candidate(fit(task), features)
 

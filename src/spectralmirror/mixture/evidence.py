@@ -5,11 +5,14 @@ Dirichlet prior with concentration c, under which the log ratios of weights have
 psi'(c) (I + 1 1'). With its precision Lambda, the observed information H = -L'' and the eigenvalues
 mu of H relative to Lambda, Laplace's approximation of the evidence is
 
-    log P(labels) = L(theta) - 1/2 sum_j log mu_j + log k! + log B,
+    log P(labels) = L(theta) - 1/2 sum_j log mu_j + log N + log B,
 
 where B = Gamma(k c) / (Gamma(c) k^c)^k sqrt(k) (2 pi psi'(c))^((k - 1)/2) normalises the prior of
-the weights, and k! counts the orders of the components. A posterior is never wider than its prior:
-mu_j is at least 1.
+the weights. A posterior is never wider than its prior: mu_j is at least 1. Any order of the
+components is as good, so that there are N = k! such maxima, but fewer if components are alike:
+N = k! / prod_{l < m} (1 + exp(-D_lm^2 / 8)), where D_lm is the distance of theta from itself with l
+and m exchanged, in posterior standard deviations (for two normal distributions, exp(-D^2 / 8) is
+Bhattacharyya's coefficient of their overlap).
 
 The evidence is largest where l2 = gamma / sum_l |u_l|^2 (MacKay 1992). gamma = k d - l2 tr(P C),
 with C = H^-1, is the number of coefficients that the labels determine rather than the prior.
@@ -21,13 +24,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import block_diag, eigh
+from scipy.optimize import brentq
 from scipy.special import gammaln, polygamma
 
 from spectralmirror.mixture.lbfgs import Ascent, Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.newton import Information, information
 from spectralmirror.mixture.starts import FINE
-from spectralmirror.rows.types import Matrix
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["CONCENTRATION", "Laplace", "choose_l2", "initial_l2", "laplace"]
 
@@ -39,11 +43,14 @@ INTERCEPT_SPREAD = 3.0
 EXPECTED_NORM = 3.0
 #: The penalty stays within these bounds.
 LEAST_L2, MOST_L2 = 0.01, 1e4
-#: The choice of the penalty ends when it is expected to change by less than this factor.
-SETTLED = 0.01
-MOST_ROUNDS = 25
-#: Changes are extrapolated if each is less than this times the one before.
-LEAST_SHRINKING = 0.9
+#: The choice of the penalty ends when its logarithm changes by less than this; once it changes by
+#: less than NEAR, climbs end at EXACT. One round changes it by a factor of LARGEST_STEP at most.
+SETTLED, NEAR, EXACT = 1e-4, 0.1, 1e-7
+MOST_ROUNDS, LARGEST_STEP = 25, 8.0
+#: At least this much is determined by the labels, so that the penalty stays finite.
+LEAST_DETERMINED = 0.1
+#: Directions of a smaller share of the largest eigenvalue are not penalised.
+TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +89,36 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     H, slope = found.matrix.copy(), np.zeros(len(found.matrix))
     H[m:, m:] += missing * k * (np.diag(p) - np.outer(p, p))[:-1, :-1]
     slope[m:] = missing * (1 - k * p)[:-1]
-    mu, vectors = eigh(H, prior_precision(likelihood, k))
+    prior = prior_precision(likelihood, k)
+    mu, vectors = eigh(H, prior)
     mu = np.maximum(mu, 1.0)
     root = vectors / np.sqrt(mu)
     value = ascent.value + missing * float(parameters.log_weights.sum() + k * np.log(k))
     value += 0.5 * float(np.square(root.T @ slope).sum())
     of_weights = gammaln(k * c) - k * gammaln(c) - k * c * np.log(k) + 0.5 * np.log(k)
     of_weights += (k - 1) / 2 * np.log(2 * np.pi * polygamma(1, c))
-    log_evidence = value - 0.5 * float(np.log(mu).sum()) + float(gammaln(k + 1) + of_weights)
+    whitening = np.sqrt(mu)[:, None] * (vectors.T @ prior)
+    of_weights += gammaln(k + 1) - _overlap(parameters, whitening)
+    log_evidence = value - 0.5 * float(np.log(mu).sum()) + float(of_weights)
     return Laplace(root, log_evidence, _n_determined(likelihood, root, k))
+
+
+def _overlap(parameters: Parameters, whitening: Matrix) -> float:
+    """Return sum_{l < m} log(1 + exp(-D_lm^2 / 8))."""
+    found, k = 0.0, len(parameters)
+    theta = _without_last_logit(parameters)
+    for m in range(1, k):
+        for c in range(m):
+            order = np.arange(k)
+            order[[c, m]] = m, c
+            step = whitening @ (theta - _without_last_logit(parameters[order]))
+            found += float(np.log1p(np.exp(-(step @ step) / 8)))
+    return found
+
+
+def _without_last_logit(parameters: Parameters) -> Vector:
+    logits = parameters.log_weights[:-1] - parameters.log_weights[-1]
+    return np.concatenate([parameters.profiles.ravel(), logits])
 
 
 def prior_precision(likelihood: Likelihood, k: int) -> Matrix:
@@ -114,32 +142,53 @@ def choose_l2(
 ) -> tuple[Likelihood, Ascent]:
     """Return the likelihood with the penalty of the largest evidence, and its maximum.
 
-    MacKay's fixed point, repeated and extrapolated (Aitken) from a start near the maximum. The
-    penalty stays as it is if there are too many parameters for second derivatives.
+    The penalty stays as it is if there are too many parameters for second derivatives. It is
+    rounded, so that it does not depend on rounding errors of the sums over rows.
     """
-    ascent = climber(likelihood, start, tol=FINE)
-    earlier = 0.0
+    ascent, tol = climber(likelihood, start, tol=FINE), FINE
     for _ in range(MOST_ROUNDS):
         found = information(likelihood, ascent.parameters, seed)
         if found is None:
-            break
-        change = float(np.log(_fixed_point(likelihood, ascent, found) / likelihood.l2))
-        # changes shrink by about the same factor each time: go where they lead
-        shrinks = change / earlier if earlier else 0.0
-        step = change / (1 - shrinks) if 0 < shrinks < LEAST_SHRINKING else change
-        l2 = float(np.clip(likelihood.l2 * np.exp(step), LEAST_L2, MOST_L2))
-        settled = abs(step) < (SETTLED if earlier else SETTLED / 10) or l2 == likelihood.l2
-        earlier = change if step == change else 0.0
+            return likelihood, ascent
+        l2 = _next_l2(likelihood, ascent, found)
+        change = abs(np.log(l2 / likelihood.l2))
+        tol = EXACT if change < NEAR else FINE
         likelihood = likelihood.with_l2(l2)
-        ascent = climber(likelihood, ascent.parameters, tol=FINE, inverse=found.inverse)
-        if settled:
+        ascent = climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
+        if change < SETTLED:
             break
-    return likelihood, ascent
+    assert found is not None
+    likelihood = likelihood.with_l2(float(f"{likelihood.l2:.3g}"))
+    return likelihood, climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
 
 
-def _fixed_point(likelihood: Likelihood, ascent: Ascent, found: Information) -> float:
-    """Return gamma / sum_l |u_l|^2."""
-    V = ascent.parameters.profiles
-    size = float((V * (V @ likelihood.coordinates.precision)).sum())
-    gamma = max(laplace(likelihood, ascent, found).n_determined, 0.1)
-    return float(np.clip(gamma / max(size, 1e-12), LEAST_L2, MOST_L2))
+def _next_l2(likelihood: Likelihood, ascent: Ascent, found: Information) -> float:
+    """Return the fixed point l2 = gamma / sum_l |u_l|^2 of a quadratic model of L around theta.
+
+    With another penalty l2 + delta the information is H + delta B, B = blockdiag(P, ..., 0), and
+    the maximum is at (H + delta B)^-1 H theta. In coordinates with V' H V = I and
+    V' B V = diag(nu), both are functions of delta alone.
+    """
+    old, parameters = likelihood.l2, ascent.parameters
+    H = found.matrix if found.proper else np.linalg.inv(found.inverse)
+    precision, k = likelihood.coordinates.precision, len(parameters)
+    B = block_diag(*[precision] * k, np.zeros((k - 1, k - 1)))
+    nu, V = eigh(B, H)
+    pull = V.T @ (B @ parameters.packed()[:-1])
+    nu, pull = nu[nu > TINY * nu[-1]], pull[nu > TINY * nu[-1]]
+    nu = np.minimum(nu, 1 / old)  # the posterior is never wider than the prior
+    n_penalised = k * len(likelihood.coordinates.back)
+
+    def excess(log_l2: float) -> float:
+        l2 = np.exp(log_l2)
+        change = 1 + (l2 - old) * nu
+        gamma = max(n_penalised - l2 * float((nu / change).sum()), LEAST_DETERMINED)
+        size = max(float((pull**2 / nu / change**2).sum()), 1e-300)
+        return float(np.log(gamma / size) - log_l2)
+
+    low = np.log(max(old / LARGEST_STEP, LEAST_L2))
+    high = np.log(min(old * LARGEST_STEP, MOST_L2))
+    ends = excess(low), excess(high)
+    if ends[0] <= 0 or ends[1] >= 0:
+        return float(np.exp(low if ends[0] <= 0 else high))
+    return float(np.exp(brentq(excess, low, high, xtol=SETTLED / 10)))

@@ -19,12 +19,13 @@ from spectralmirror.mixture.starts import (
     FINE,
     RELAXATION,
     Maximum,
-    Start,
     anneal,
     grow,
+    independent,
     multi_start,
     n_agreeing,
     random_start,
+    split,
 )
 from spectralmirror.mixture.task import Subspace, Task
 from spectralmirror.rows.types import Matrix
@@ -39,7 +40,7 @@ CHECKS = ("partition", "around")
 #: these bounds. Then come crossings, and more starts while fewer than ENOUGH have.
 N_AGREE_KINDS = 4
 LEAST_STARTS, FIRST_STARTS, MORE_STARTS = 8, 30, 10
-ENOUGH = 2
+ENOUGH = 3
 #: This many of the best maxima inside the subspace are refined in the whole space.
 N_REFINED = 2
 #: "Annealed" starts climb under penalties of l2 (at least 0.1) times these before l2 itself.
@@ -57,6 +58,10 @@ SAME = 0.05
 MOST_BYTES = 50_000_000
 #: A penalty from the data is far from the one of the search beyond this factor.
 FAR = 2.0
+
+
+#: Kind of a start, the start, and the relaxed penalties l2 / n under which it climbs.
+Candidate = tuple[str, Parameters, tuple[float, ...]]
 
 
 def find_maxima(task: Task, likelihood: Likelihood, space: Subspace | None) -> list[Maximum]:
@@ -138,42 +143,58 @@ def _checked(
 def _search_whole_space(
     task: Task, likelihood: Likelihood, space: Subspace | None
 ) -> list[Maximum]:
-    """Climb from starts of different kinds until several agree, then cross what they found.
-
-    Repeated with new starts while hardly any of them has reached the best maximum.
-    """
+    """Climb from starts of different kinds until several agree, then cross what they found."""
     candidates, likelihood = _candidates(task, likelihood, space), _prepared(likelihood)
     maxima: list[Maximum] = []
-    for n_most in chain([FIRST_STARTS], repeat(MORE_STARTS)):
-        left = task.n_init - len(maxima)
-        for number, (kind, start, levels) in enumerate(islice(candidates, min(n_most, left)), 1):
-            best = max((one.ascent.value for one in maxima), default=-np.inf)
-            ascent = anneal(likelihood, start, task.climber, levels, beat=best)
-            maxima.append(Maximum.of(kind, ascent))
-            if number >= LEAST_STARTS and n_agreeing(_independent(maxima)) >= N_AGREE_KINDS:
-                break
+    for kind, start, levels in islice(candidates, min(FIRST_STARTS, task.n_init)):
+        maxima.append(_climbed(task, likelihood, kind, start, levels, maxima))
+        enough = n_agreeing([one.start for one in maxima]) >= N_AGREE_KINDS
+        if enough and len(maxima) >= LEAST_STARTS:
+            break
+    return _explore(task, likelihood, candidates, maxima)
+
+
+def _explore(
+    task: Task, likelihood: Likelihood, candidates: Iterator[Candidate], maxima: list[Maximum]
+) -> list[Maximum]:
+    """Cross maxima, and add new starts, until enough starts have reached the best maximum."""
+    maxima = list(maxima)
+    while True:
         maxima += _cross(task, likelihood, maxima, task.n_init - len(maxima))
-        starts = [one.start for one in maxima]
-        top = max(start.objective for start in starts)
-        hits = sum(one.objective > top - ALIKE for one in _independent(maxima))
-        if hits >= ENOUGH or len(maxima) >= task.n_init:
+        best = max(one.ascent.value for one in maxima)
+        starts = independent([one.start for one in maxima])
+        n_hits = sum(start.objective > best - ALIKE for start in starts)
+        if n_hits >= ENOUGH or len(maxima) >= task.n_init:
             return _best_first(maxima)
-    raise AssertionError  # the loop above has no end of its own
+        for kind, start, levels in islice(candidates, min(MORE_STARTS, task.n_init - len(maxima))):
+            maxima.append(_climbed(task, likelihood, kind, start, levels, maxima))
 
 
-def _independent(maxima: list[Maximum]) -> list[Start]:
-    return [one.start for one in maxima if one.start.kind != "crossed"]
+def _climbed(
+    task: Task,
+    likelihood: Likelihood,
+    kind: str,
+    start: Parameters,
+    levels: tuple[float, ...],
+    others: list[Maximum],
+) -> Maximum:
+    """Climb from a start, unless others are out of reach."""
+    best = max((one.ascent.value for one in others), default=-np.inf)
+    return Maximum.of(kind, anneal(likelihood, start, task.climber, levels, beat=best))
 
 
-def _candidates(
-    task: Task, likelihood: Likelihood, space: Subspace | None
-) -> Iterator[tuple[str, Parameters, tuple[float, ...]]]:
+def _candidates(task: Task, likelihood: Likelihood, space: Subspace | None) -> Iterator[Candidate]:
     """Yield starts of different kinds, and the relaxed penalties of each, without end."""
     if space is not None:
         inside = likelihood.inside(space.basis)
         grown = grow(inside, task.k, task.climber)
         lifted = _moved(grown, inside.coordinates, likelihood.coordinates)
         yield "grown in the subspace", lifted, RELAXATION
+    if task.before is not None:
+        before = task.before
+        while len(before) < task.k:
+            before = split(likelihood, before)
+        yield "before", before, ()
     yield "grown", grow(likelihood, task.k, task.climber), RELAXATION
     ground = Ground(_prepared(likelihood), task.k, task.climber, task.rng)
     for kind in cycle(CYCLE):
@@ -201,7 +222,8 @@ def _cross(task: Task, likelihood: Likelihood, maxima: list[Maximum], n_most: in
     """
     pool = [one.ascent for one in maxima]
     best = max(pool, key=lambda ascent: ascent.value)
-    easy = n_agreeing(_independent(maxima)) > EASY * len(_independent(maxima))
+    starts = independent([one.start for one in maxima])
+    easy = n_agreeing(starts) > EASY * len(starts)
     n_failed, crossed = 0, list[Maximum]()
     while n_failed < task.k * (EASY_ROUNDS if easy else ROUNDS) and len(crossed) < n_most:
         donors = _donors(pool, best)
@@ -233,7 +255,7 @@ def adapt_penalty(
     """Choose the penalty from the data, and return the likelihood with it, and its maxima.
 
     If the penalty is far from the one of the search, the independent starts climb on from where
-    they ended, and their maxima are crossed once more.
+    they ended, and the search continues.
     """
     working = _prepared(likelihood)
     best = maxima[0].ascent.parameters
@@ -245,11 +267,10 @@ def adapt_penalty(
         return likelihood.with_l2(chosen.l2), [first, *maxima[1:]]
     again = [Maximum.of(maxima[0].start.kind, ascent)]
     for one in maxima[1:]:
-        if one.start.kind != "crossed":
-            beat = max(other.ascent.value for other in again)
-            moved = task.climber(chosen, one.ascent.parameters, tol=FINE, beat=beat)
-            again.append(Maximum.of(one.start.kind, moved))
-    again = _best_first([*again, *_cross(task, chosen, again, task.n_init - len(again))])
+        if independent([one.start]):
+            again.append(_climbed(task, chosen, one.start.kind, one.ascent.parameters, (), again))
+    more = _candidates(task, likelihood.with_l2(chosen.l2), None)
+    again = _explore(task, chosen, more, again)
     if again[0].ascent.value > ascent.value + ALIKE:
         best = again[0].ascent.parameters
         chosen, ascent = choose_l2(chosen, best, task.climber, task.seed)

@@ -16,8 +16,11 @@ __all__ = ["CRITERIA", "Candidate", "fewer_components", "select"]
 
 #: Largest number of components that is tried.
 MOST_COMPONENTS = 12
-#: Another component must raise the score by more than this.
-MARGIN = 1e-3
+#: Maximum number of starts for each number of components that is tried.
+FEW_STARTS = 12
+#: Another component must raise the score by more than this: smaller differences of log evidence are
+#: "not worth more than a bare mention" (Kass and Raftery 1995).
+MARGIN = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +56,15 @@ CRITERIA: dict[str, Callable[[Candidate], float]] = {
 
 
 def select(
-    fit_k: Callable[[int], Candidate], n_visible: Callable[[], int], criterion: str
+    fit_k: Callable[..., Candidate], n_visible: Callable[[], int], criterion: str
 ) -> tuple[Candidate, dict[int, Candidate]]:
     """Fit 1, 2, ... components until the criterion no longer improves.
 
     Parameters
     ----------
     fit_k : callable
-        k -> fit of k components.
+        (k, before, n_init) -> fit of k components with at most so many starts, one of them from a
+        candidate that was fitted before; with all starts if `n_init` is None.
     n_visible : callable
         Returns the number of directions that the spectrum shows. At least as many components are
         tried, unless some are left without rows before.
@@ -70,15 +74,15 @@ def select(
     Returns
     -------
     best : Candidate
-        The best fit.
+        The best fit. If its search ended early, it is repeated with all starts.
     tried : dict
         All fits, by their number of components.
     """
     score = CRITERIA[criterion]
-    best = fit_k(1)
+    best = candidate = fit_k(1, None, None)
     tried, least = {1: best}, n_visible()
     for k in range(2, MOST_COMPONENTS + 1):
-        candidate = fit_k(k)
+        candidate = fit_k(k, candidate, FEW_STARTS)
         if candidate.fit.n_dropped:
             break
         tried[k] = candidate
@@ -86,10 +90,15 @@ def select(
             best = candidate
         elif k >= least:
             break
+    k = len(best.fit.ascent.parameters)
+    if len(best.fit.starts) >= FEW_STARTS:
+        again = fit_k(k, best, None)
+        if score(again) > score(best) and not again.fit.n_dropped:
+            best = tried[k] = again
     return best, tried
 
 
-def fewer_components(chosen: Candidate, fit_k: Callable[[int], Candidate]) -> dict[int, float]:
+def fewer_components(chosen: Candidate, fit_k: Callable[..., Candidate]) -> dict[int, float]:
     """Return the log evidence of fewer components, if it was compared, on all rows.
 
     Starts may have been compared on a sample. If fewer components have more evidence there, they
@@ -100,4 +109,4 @@ def fewer_components(chosen: Candidate, fit_k: Callable[[int], Candidate]) -> di
     if chosen.fit.on_all_rows:
         return fewer
     better = [number for number, value in fewer.items() if value > found.get(k, np.inf)]
-    return {number: fit_k(number).log_evidence for number in better}
+    return {number: fit_k(number, None, None).log_evidence for number in better}

@@ -26,6 +26,7 @@ __all__ = [
     "Start",
     "anneal",
     "grow",
+    "independent",
     "multi_start",
     "n_agreeing",
     "random_start",
@@ -56,7 +57,8 @@ class Start:
     kind : str
         "grown", "grown in the subspace", "random", "partition", "few groups", "one group",
         "clusters", "lengths", "around", "annealed", "crossed" (a component of another maximum in
-        place of one of the best maximum so far) or "given".
+        place of one of the best maximum so far), "before" (what an earlier fit with as many
+        components, or one fewer, has found) or "given".
     objective : float
         The penalised log-likelihood that was reached, on the rows on which starts were compared.
     n_iter : int
@@ -157,6 +159,11 @@ def random_start(likelihood: Likelihood, k: int, rng: np.random.RandomState) -> 
         profiles[:, -1] = 0
     profiles *= NORM / np.linalg.norm(profiles, axis=1, keepdims=True)
     return Parameters.equal(profiles)
+
+
+def independent(starts: list[Start]) -> list[Start]:
+    """Return the starts that were not made from maxima found before."""
+    return [start for start in starts if start.kind not in ("crossed", "before")]
 
 
 def n_agreeing(starts: list[Start]) -> int:

@@ -68,6 +68,8 @@ class Task:
         Whether the penalty is chosen from the data; that of the likelihood is then the first one.
     compare_fewer : bool
         Whether to find out if fewer components have more evidence.
+    before : Parameters or None
+        What an earlier fit has found with k components, or with k - 1, in the same coordinates.
     """
 
     k: int
@@ -82,6 +84,7 @@ class Task:
     rng: np.random.RandomState
     choose_l2: bool = False
     compare_fewer: bool = False
+    before: Parameters | None = None
 
     @property
     def climber(self) -> Climber:

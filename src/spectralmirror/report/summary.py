@@ -70,6 +70,8 @@ def model(inputs: Inputs) -> dict[str, Any]:
         "log_likelihood": mixture.log_likelihood_,
         "log_evidence": choices.log_evidence,
         "bic": mixture.bic_,
+        # models that were stored without `l2_` counted rows
+        "bic_counts_groups": getattr(mixture, "grouped_", False) and hasattr(mixture, "l2_"),
         "n_parameters": mixture.n_parameters_,
         "converged": mixture.converged_,
         "has_errors": mixture.covariance_ is not None,
