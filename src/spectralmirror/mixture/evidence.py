@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import block_diag, eigh
-from scipy.optimize import brentq
 from scipy.special import gammaln, polygamma
 
 from spectralmirror.mixture.lbfgs import Ascent, Climber
@@ -47,10 +46,10 @@ LEAST_L2, MOST_L2 = 0.01, 1e4
 #: less than NEAR, climbs end at EXACT. One round changes it by a factor of LARGEST_STEP at most.
 SETTLED, NEAR, EXACT = 1e-4, 0.1, 1e-7
 MOST_ROUNDS, LARGEST_STEP = 25, 8.0
+#: A step is at most this many times as long as MacKay's.
+LONGEST = 5.0
 #: At least this much is determined by the labels, so that the penalty stays finite.
 LEAST_DETERMINED = 0.1
-#: Directions of a smaller share of the largest eigenvalue are not penalised.
-TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +144,16 @@ def choose_l2(
     The penalty stays as it is if there are too many parameters for second derivatives. It is
     rounded, so that it does not depend on rounding errors of the sums over rows.
     """
-    ascent, tol = climber(likelihood, start, tol=FINE), FINE
+    ascent, tol, earlier = climber(likelihood, start, tol=FINE), FINE, None
     for _ in range(MOST_ROUNDS):
         found = information(likelihood, ascent.parameters, seed)
         if found is None:
             return likelihood, ascent
-        l2 = _next_l2(likelihood, ascent, found)
-        change = abs(np.log(l2 / likelihood.l2))
-        tol = EXACT if change < NEAR else FINE
-        likelihood = likelihood.with_l2(l2)
+        now = np.log(likelihood.l2), _log_ratio(likelihood, ascent, found)
+        step = _secant(now, earlier)
+        l2 = float(np.clip(np.exp(now[0] + step), LEAST_L2, MOST_L2))
+        change, earlier = abs(np.log(l2 / likelihood.l2)), now
+        tol, likelihood = EXACT if change < NEAR else FINE, likelihood.with_l2(l2)
         ascent = climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
         if change < SETTLED:
             break
@@ -162,33 +162,23 @@ def choose_l2(
     return likelihood, climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
 
 
-def _next_l2(likelihood: Likelihood, ascent: Ascent, found: Information) -> float:
-    """Return the fixed point l2 = gamma / sum_l |u_l|^2 of a quadratic model of L around theta.
+def _log_ratio(likelihood: Likelihood, ascent: Ascent, found: Information) -> float:
+    """Return log(gamma / sum_l |u_l|^2) - log l2, which is 0 at the penalty to choose."""
+    V = ascent.parameters.profiles
+    size = max(float((V * (V @ likelihood.coordinates.precision)).sum()), 1e-300)
+    gamma = max(laplace(likelihood, ascent, found).n_determined, LEAST_DETERMINED)
+    return float(np.log(gamma / size / likelihood.l2))
 
-    With another penalty l2 + delta the information is H + delta B, B = blockdiag(P, ..., 0), and
-    the maximum is at (H + delta B)^-1 H theta. In coordinates with V' H V = I and
-    V' B V = diag(nu), both are functions of delta alone.
+
+def _secant(now: tuple[float, float], earlier: tuple[float, float] | None) -> float:
+    """Return a step towards the root of a falling function, from two of its points (x, value).
+
+    The value itself is MacKay's step, which is safe but short; the secant lengthens it.
     """
-    old, parameters = likelihood.l2, ascent.parameters
-    H = found.matrix if found.proper else np.linalg.inv(found.inverse)
-    precision, k = likelihood.coordinates.precision, len(parameters)
-    B = block_diag(*[precision] * k, np.zeros((k - 1, k - 1)))
-    nu, V = eigh(B, H)
-    pull = V.T @ (B @ parameters.packed()[:-1])
-    nu, pull = nu[nu > TINY * nu[-1]], pull[nu > TINY * nu[-1]]
-    nu = np.minimum(nu, 1 / old)  # the posterior is never wider than the prior
-    n_penalised = k * len(likelihood.coordinates.back)
-
-    def excess(log_l2: float) -> float:
-        l2 = np.exp(log_l2)
-        change = 1 + (l2 - old) * nu
-        gamma = max(n_penalised - l2 * float((nu / change).sum()), LEAST_DETERMINED)
-        size = max(float((pull**2 / nu / change**2).sum()), 1e-300)
-        return float(np.log(gamma / size) - log_l2)
-
-    low = np.log(max(old / LARGEST_STEP, LEAST_L2))
-    high = np.log(min(old * LARGEST_STEP, MOST_L2))
-    ends = excess(low), excess(high)
-    if ends[0] <= 0 or ends[1] >= 0:
-        return float(np.exp(low if ends[0] <= 0 else high))
-    return float(np.exp(brentq(excess, low, high, xtol=SETTLED / 10)))
+    x, value = now
+    step = value
+    if earlier is not None and x != earlier[0]:
+        slope = (value - earlier[1]) / (x - earlier[0])
+        step = -value / slope if slope < 0 else LONGEST * value
+    longest = min(LONGEST * abs(value), np.log(LARGEST_STEP))
+    return float(np.clip(step, -longest, longest))
