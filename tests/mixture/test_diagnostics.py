@@ -139,8 +139,8 @@ def test_rows_that_cannot_determine_the_profiles():
     with pytest.warns(MixtureWarning, match="only 8 different rows"):
         fitted(sparse.csr_array(X), y, l2=0.1)
     # one classifier has four parameters; labels of a group tell more than those of single rows
-    fitted(X, y, k=1)
-    fitted(X, y, groups=np.arange(6_000) // 5)
+    fitted(X, y, k=1, l2=0.1)
+    fitted(X, y, groups=np.arange(6_000) // 5, l2=0.1)
 
 
 def test_separable_labels_without_a_penalty_warn():

@@ -18,9 +18,9 @@ __all__ = ["CRITERIA", "Candidate", "fewer_components", "select"]
 MOST_COMPONENTS = 12
 #: Maximum number of starts for each number of components that is tried.
 FEW_STARTS = 12
-#: Another component must raise the score by more than this: smaller differences of log evidence are
+#: Another component must raise the score by more than this. Smaller differences of log evidence are
 #: "not worth more than a bare mention" (Kass and Raftery 1995).
-MARGIN = 1.0
+MARGINS = {"evidence": 1.0, "bic": 1e-3, "icl": 1e-3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def select(
         if candidate.fit.n_dropped:
             break
         tried[k] = candidate
-        if score(candidate) > score(best) + MARGIN:
+        if score(candidate) > score(best) + MARGINS[criterion]:
             best = candidate
         elif k >= least:
             break
