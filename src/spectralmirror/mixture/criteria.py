@@ -16,6 +16,9 @@ from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["Criteria", "FitQuality"]
 
+#: Variances are computed for this many rows at a time, so that their temporaries stay small.
+PIECE = 1_024
+
 
 @dataclass(frozen=True)
 class Criteria:
@@ -104,7 +107,11 @@ def _averaging(fit: Fit) -> Callable[[Block, Posterior], Matrix]:
         return lambda _, posterior: posterior.responsibilities
 
     def of_rows(block: Block, posterior: Posterior) -> Matrix:
-        variances = row_variances(likelihood.working(block), theta.variance_roots)
+        parts = (
+            likelihood.working(Block(block.X[i : i + PIECE], block.y[i : i + PIECE], None, None))
+            for i in range(0, len(block), PIECE)
+        )
+        variances = np.hstack([row_variances(Z, theta.variance_roots) for Z in parts])
         return normalised(theta.joint_of_rows(posterior.signed, variances, likelihood.response))
 
     def of_groups(block: Block, _: Posterior) -> Matrix:

@@ -23,8 +23,8 @@ LEAST_ROWS, ROWS_PER_PARAMETER = 150_000, 50
 GROUPS_PER_COMPONENT = 1_000
 #: The information of more parameters than this is not computed.
 MOST_PARAMETERS = 3_000
-#: Newton steps end when the predicted gain is below this, which is 1e-5 standard errors.
-EXACT = 1e-11
+#: Newton steps end when the predicted gain is below this, which is 1e-6 standard errors.
+EXACT = 1e-13
 #: A climb has converged if the predicted gain is below this, which is 1 % of a standard error.
 SETTLED = 1e-4
 MOST_STEPS = 20
