@@ -79,7 +79,7 @@ def test_a_fit_does_not_copy_the_rows(dtype):
     """With 10 MB of float32 rows, additional traced memory stays below the size of a copy."""
     X, y, truth = make_linear_classifier_mixture(50_000, 50, weights=[0.6, 0.4], random_state=0)
     X = X.astype(dtype)
-    mixture = LinearClassifierMixture(2, init=truth.profiles, subspace=None, max_iter=3)
+    mixture = LinearClassifierMixture(2, l2=0.1, init=truth.profiles, subspace=None, max_iter=3)
     tracemalloc.start()
     with pytest.warns(UserWarning, match="still rising"):
         mixture.fit(X, y)

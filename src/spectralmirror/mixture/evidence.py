@@ -131,7 +131,8 @@ def prior_precision(likelihood: Likelihood, k: int) -> Matrix:
 
 def _n_determined(likelihood: Likelihood, root: Matrix, k: int) -> float:
     """Return gamma = k d - l2 sum_l tr(P C_ll)."""
-    penalty, d = likelihood.penalty, len(likelihood.coordinates.back)
+    penalty = likelihood.l2 * likelihood.coordinates.precision
+    d = len(likelihood.coordinates.back)
     parts = root[: k * len(penalty)].reshape(k, len(penalty), -1)
     return k * d - float(sum((penalty @ part * part).sum() for part in parts))
 

@@ -33,6 +33,8 @@ __all__ = ["Likelihood", "Parameters", "Posterior"]
 #: product.
 FEW = 4
 T = TypeVar("T")
+#: The penalty on intercepts, if there is a prior of the weights.
+INTERCEPT_L2 = 1e-4
 #: The logistic f is evaluated without logarithms only above -FURTHEST: it underflows below -700.
 FURTHEST = 600.0
 
@@ -145,8 +147,11 @@ class Likelihood:
 
     @property
     def penalty(self) -> Matrix:
-        """l2 P."""
-        return self.l2 * self.coordinates.precision
+        """l2 P; with a prior of the weights, intercepts have a weak one, too, and stay finite."""
+        penalty = self.l2 * self.coordinates.precision
+        if self.coordinates.intercept and self.concentration:
+            penalty[-1, -1] += INTERCEPT_L2
+        return penalty
 
     def scores(self, X: Features, profiles: Matrix) -> Matrix:
         """Return t, shape (k, n)."""
