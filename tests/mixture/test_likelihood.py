@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import logsumexp
 
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import INTERCEPT_L2, Likelihood, Parameters
 from spectralmirror.rows.memory import Rows
 from tests.helpers.mixtures import (
     KINDS,
@@ -148,6 +148,9 @@ def test_the_objective_of_a_fit_is_the_formula():
         mixture = fitted(X, y, l2=l2)
         penalty = mixture.l2_ / 2 * np.square(mixture.coef_ * X.std(axis=0)).sum()
         prior = concentration * np.log(2 * mixture.weights_).sum()
+        if concentration:
+            at_the_mean = mixture.intercept_ + mixture.coef_ @ X.mean(axis=0)
+            penalty += INTERCEPT_L2 / 2 * np.square(at_the_mean).sum()
         total = mixture.score_samples(X, y).sum()
         np.testing.assert_allclose(mixture.objective_, total - penalty + prior, rtol=1e-10)
         np.testing.assert_allclose(mixture.log_likelihood_, total, rtol=1e-10)

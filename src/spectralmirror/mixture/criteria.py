@@ -16,9 +16,6 @@ from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["Criteria", "FitQuality"]
 
-#: Variances are computed for this many rows at a time, so that their temporaries stay small.
-PIECE = 1_024
-
 
 @dataclass(frozen=True)
 class Criteria:
@@ -107,10 +104,7 @@ def _averaging(fit: Fit) -> Callable[[Block, Posterior], Matrix]:
         return lambda _, posterior: posterior.responsibilities
 
     def of_rows(block: Block, posterior: Posterior) -> Matrix:
-        parts = (
-            likelihood.working(Block(block.X[i : i + PIECE], block.y[i : i + PIECE], None, None))
-            for i in range(0, len(block), PIECE)
-        )
+        parts = map(likelihood.working, block.pieces())
         variances = np.hstack([row_variances(Z, theta.variance_roots) for Z in parts])
         return normalised(theta.joint_of_rows(posterior.signed, variances, likelihood.response))
 

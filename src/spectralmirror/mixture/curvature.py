@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass
 from functools import partial
 
@@ -113,6 +115,13 @@ def coupling(likelihood: Likelihood, parameters: Parameters) -> Matrix:
 
 
 def _curvature(
+    block: Block, likelihood: Likelihood, parameters: Parameters, products: bool
+) -> Curvature:
+    of = partial(_of_piece, likelihood=likelihood, parameters=parameters, products=products)
+    return functools.reduce(operator.add, map(of, block.pieces()))
+
+
+def _of_piece(
     block: Block, likelihood: Likelihood, parameters: Parameters, products: bool
 ) -> Curvature:
     posterior = likelihood.posterior(block, parameters)

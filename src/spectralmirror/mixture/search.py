@@ -55,7 +55,7 @@ EASY = 0.5
 #: Profiles are the same if their squared distance is below this share of their squared norm.
 SAME = 0.05
 #: Rows are stored in working coordinates, which saves time, if they take less memory than this.
-MOST_BYTES = 50_000_000
+MOST_BYTES = 8_000_000
 #: A penalty from the data is far from the one of the search beyond this factor.
 FAR = 2.0
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -19,6 +20,9 @@ from spectralmirror.rows.sample import SAMPLE_BYTES, sample
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = ["Block", "GroupedRows", "InMemoryGroups"]
+
+#: A piece of a block takes about this many bytes if it is dense.
+PIECE_BYTES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,24 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def pieces(self) -> Iterator[Block]:
+        """Yield whole groups, about `PIECE_BYTES` at a time, so that temporaries stay small."""
+        n_rows = max(PIECE_BYTES // (8 * self.X.shape[1]), 1)
+        if len(self) <= n_rows:
+            yield self
+            return
+        starts = np.arange(len(self)) if self.starts is None else self.starts
+        firsts = np.searchsorted(starts, np.arange(0, len(self), n_rows))
+        ends = np.append(starts, len(self))
+        for first, last in pairwise(np.unique(np.append(firsts, len(starts)))):
+            here = slice(ends[first], ends[last])
+            yield Block(
+                self.X[here],
+                self.y[here],
+                None if self.weight is None else self.weight[here],
+                None if self.starts is None else self.starts[first:last] - ends[first],
+            )
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:

@@ -1,0 +1,42 @@
+"""Whether fewer components explain the labels as well."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from spectralmirror.mixture import newton
+from spectralmirror.mixture.evidence import choose_l2
+from spectralmirror.mixture.fewer import evidence_of_fewer
+from spectralmirror.mixture.lbfgs import climb
+from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.task import Task
+from tests.helpers.mixtures import drawn, likelihood_of
+
+climber = partial(climb, max_iter=500)
+
+
+def compared(k, k_true, n=3000, d=3):
+    """Return the evidence of fewer components than k."""
+    weights = np.full(k_true, 1 / k_true)
+    X, y, truth = drawn(n, d, k_true, weights=weights, profile_norm=4.0)
+    likelihood = likelihood_of(X, y, l2=1.0)
+    task = Task(k, likelihood, None, True, "spectral", 44, 500, 1e-3, climb,
+                np.random.RandomState(0))  # fmt: skip
+    start = np.zeros((k, d + 1))
+    start[:, :-1] = np.random.default_rng(0).standard_normal((k, d))
+    start[:k_true, :-1] = truth.profiles
+    likelihood, top = choose_l2(likelihood, Parameters.equal(start), climber, 0)
+    return evidence_of_fewer(task, likelihood, top)
+
+
+@pytest.mark.parametrize(("k", "k_true"), [(2, 1), (2, 2), (3, 2)])
+def test_the_true_number_has_the_largest_evidence(k, k_true):
+    found = compared(k, k_true)
+    assert set(found) == {k, k - 1, 1}
+    assert max(found, key=found.get) == k_true
+
+
+def test_too_many_parameters_are_not_compared(monkeypatch):
+    monkeypatch.setattr(newton, "MOST_PARAMETERS", 2)
+    assert compared(2, 1) == {}
