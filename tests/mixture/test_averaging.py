@@ -87,8 +87,8 @@ def test_the_average_over_draws_is_of_probabilities(theta):
 
 @pytest.mark.parametrize("size", [1, 4])
 def test_averaged_posteriors_are_less_sure(size):
-    X, y, _ = drawn(400, 8, group_size=size, profile_norm=3.0)
-    groups = np.arange(400) // size if size > 1 else None
+    X, y, _ = drawn(800, 8, group_size=size, profile_norm=4.0)
+    groups = np.arange(800) // size if size > 1 else None
     mixture = fitted(X, y, groups=groups)
     averaged = mixture.component_proba(X, y, groups=groups)
     plain = mixture.component_proba(X, y, groups=groups, averaged=False)

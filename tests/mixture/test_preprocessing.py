@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spectralmirror import MixtureWarning, SpectralMirror
+from spectralmirror import LinearClassifierMixture, MixtureWarning, SpectralMirror
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.preprocessing import (
     LARGEST_START,
@@ -146,3 +146,34 @@ def test_samples_of_collinear_columns_are_collinear():
     for n in (0, -1, 2.5):
         with pytest.raises(ValueError, match="n_samples must be a whole number"):
             mixture.sample(n)
+
+
+@pytest.mark.parametrize("l2", [0.1, "auto"])
+@pytest.mark.parametrize("refit", ["mixture", "tuple"])
+def test_a_fit_from_its_own_maximum_loses_nothing(refit, l2):
+    """Intercepts and unequal weights are part of the start."""
+    X, y, _ = drawn(weights=[0.8, 0.2], mean=[2.0, 0, 0, 0])
+    first = fitted(X, y, l2=l2)
+    whole = first if refit == "mixture" else (first.coef_, first.intercept_, first.weights_)
+    again = fitted(X, y, l2=l2, init=whole)
+    assert again.objective_ == pytest.approx(first.objective_, abs=1e-4)
+    assert again.n_iter_ < 10
+    np.testing.assert_allclose(again.weights_, first.weights_, atol=1e-4)
+    assert np.isnan(again.doubt_)
+
+
+@pytest.mark.parametrize(
+    ("init", "said"),
+    [
+        ((np.eye(2, 4), np.zeros(3), [0.5, 0.5]), "intercept"),
+        ((np.eye(2, 4), np.zeros(2), [0.5, -0.5]), "weights"),
+        ((np.eye(2, 4), np.zeros(2)), "init"),
+        ((np.eye(2, 4), np.zeros(2), [0.5, np.nan]), "weights"),
+        (LinearClassifierMixture(2), "fitted"),
+        ("best", "init"),
+    ],
+)
+def test_starts_that_are_none(init, said):
+    X, y, _ = drawn()
+    with pytest.raises((ValueError, TypeError), match=said):
+        fitted(X, y, init=init)

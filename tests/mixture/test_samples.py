@@ -114,3 +114,20 @@ def test_large_data_start_on_a_sample():
     np.testing.assert_allclose(mixture.objective_, truth.objective_, atol=1e-5)
     assert mixture.starts_[0].objective > mixture.objective_ / 2  # of fewer rows
     assert mixture.n_agreed_ >= 3
+
+
+@pytest.mark.parametrize("n", [200, 5000])
+@pytest.mark.parametrize(
+    ("draw", "elliptical"),
+    [
+        (lambda rng, n: rng.standard_normal((n, 4)), True),
+        (lambda rng, n: rng.standard_normal((n, 4)) * rng.chisquare(30, (n, 1)) ** -0.5, True),
+        (lambda rng, n: rng.uniform(size=(n, 4)) < 0.1, False),
+        (lambda rng, n: rng.exponential(size=(n, 4)), False),
+    ],
+    ids=["normal", "heavy tails", "rare", "skewed"],
+)
+def test_what_looks_elliptical(draw, elliptical, n):
+    rng = np.random.default_rng(0)
+    X = draw(rng, n).astype(float) @ rng.standard_normal((4, 4))
+    assert samples.looks_elliptical(likelihood_of(X, rng.choice([-1, 1], n))) == elliptical

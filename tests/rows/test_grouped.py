@@ -42,7 +42,9 @@ def test_pieces_are_the_block_in_whole_groups(grouped, sparse_rows, weighted, mo
     if weighted:
         shares = [piece.shares[0] for piece in pieces]
         np.testing.assert_array_equal(np.concatenate(shares), block.shares[0])
-    assert [len(piece) for piece in pieces] == ([10, 25, 5, 30, 10, 10, 10] if grouped else [10] * 10)
+    assert [len(piece) for piece in pieces] == (
+        [10, 25, 5, 30, 10, 10, 10] if grouped else [10] * 10
+    )
 
 
 def test_a_small_block_is_a_piece_even_without_rows():

@@ -8,6 +8,7 @@ classifier that fits all rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -122,7 +123,11 @@ def partition(ground: Ground) -> Parameters:
 def clusters(ground: Ground) -> Parameters:
     """Fit a classifier to each cluster of groups with similar scores."""
     scores = ground.scores * ground.rng.uniform(*STRETCH, size=ground.p)
-    return _by_label(ground, kmeans2(scores, ground.k, minit="++", seed=ground.rng)[1])
+    k = min(ground.k, len(np.unique(scores, axis=0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # an empty cluster is as good as no cluster
+        labels = kmeans2(scores, k, minit="++", seed=ground.rng)[1]
+    return _by_label(ground, labels)
 
 
 def few_groups(ground: Ground, rows_per_coefficient: float = FEW_ROWS) -> Parameters:

@@ -192,11 +192,17 @@ def given_start(init: Any, k: int, coordinates: Coordinates) -> Parameters:
     It is an array of profiles, which then have equal weights and no intercepts; profiles,
     intercepts and weights; or a fitted mixture.
     """
-    if hasattr(init, "coef_"):
+    if hasattr(init, "component_proba"):
+        check_is_fitted(init)
         sharpness = init.sharpness_
         init = init.coef_ * sharpness[:, None], init.intercept_ * sharpness, init.weights_
     intercepts, weights = np.zeros(k), np.full(k, 1 / k)
-    if isinstance(init, tuple) and len(init) == 3 and np.ndim(init[0]) == 2:
+    if isinstance(init, tuple) and np.ndim(init[0]) == 2:
+        if len(init) != 3:
+            raise ValueError(
+                "init must be an array of profiles, (profiles, intercepts, weights) or a fitted "
+                f"mixture, got a tuple of {len(init)}."
+            )
         intercepts, weights = (
             _one_per_component(values, name, k)
             for values, name in zip(init[1:], ("intercepts", "weights"), strict=True)
