@@ -45,6 +45,7 @@ reach: .venv/.dev
 
 real: .venv/.dev
 	$(BIN)/python -m benchmarks.real
+	$(BIN)/python -m benchmarks.real_prediction
 
 trust: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.trust import main; main()'

@@ -11,10 +11,12 @@ import os
 from benchmarks.trust_counts import counts, power
 from benchmarks.trust_faults import faults, responses
 from benchmarks.trust_intervals import calibration, coverage
+from benchmarks.trust_loss import loss
 
 SECTIONS = {
     "coverage": coverage,
     "calibration": calibration,
+    "loss": loss,
     "counts": counts,
     "power": power,
     "faults": faults,

@@ -45,6 +45,9 @@ COVERAGE = [
     *(Case(f"{f}, k = {k}", k, 3_000 * k, f) for f in ("logistic", "probit") for k in (1, 2, 3)),
     *(Case(f"logistic, k = 2, {kind} features", features=kind)
       for kind in ("t_3", "exponential", "binary")),
+    *(Case(f"k = 2, 20 features, {n:,} rows", n=n, d=20) for n in (500, 2_000, 20_000)),
+    *(Case(f"k = 2, 20 features, {n:,} rows in groups of 5", n=n, d=20, group_size=5)
+      for n in (500, 2_000, 20_000)),
     *(Case(f"k = {k}, {G} groups of 10", k, 10 * G, group_size=10)
       for k, G in ((1, 30), (2, 30), (2, 100), (2, 300), (3, 300))),
     Case("k = 1, 30 groups of 20 with intercepts of their own", 1, 600, group_size=20,
