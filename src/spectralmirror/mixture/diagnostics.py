@@ -9,6 +9,7 @@ from scipy import sparse
 
 from spectralmirror.mixture.criteria import FitQuality
 from spectralmirror.mixture.doubt import doubt
+from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.starts import Start, n_agreeing
 from spectralmirror.rows.grouped import GroupedRows
@@ -17,8 +18,6 @@ __all__ = ["Problem", "find_problems", "n_different_rows", "status"]
 
 #: Labels with a log-likelihood per row above minus this are separated.
 SEPARATED = 1e-4
-#: Fewer components are better if their log evidence is larger by this: odds of 20 to 1.
-CLEARLY = 3.0
 #: A fit warns if a better maximum exists with a larger probability than this.
 DOUBTFUL = 0.2
 

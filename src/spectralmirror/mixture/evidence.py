@@ -32,8 +32,11 @@ from spectralmirror.mixture.newton import Information, information
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["CONCENTRATION", "Laplace", "choose_l2", "initial_l2", "laplace"]
+__all__ = ["CLEARLY", "CONCENTRATION", "Laplace", "choose_l2", "initial_l2", "laplace"]
 
+#: A difference of log evidence counts from here on: odds of 20 to 1, "strong" evidence (Kass and
+#: Raftery 1995).
+CLEARLY = 3.0
 #: Concentration c of the prior of the weights.
 CONCENTRATION = 5.0
 #: Prior standard deviation of intercepts, of the score at the mean of the features.

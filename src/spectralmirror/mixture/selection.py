@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from spectralmirror.mixture.criteria import FitQuality
+from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.preprocessing import Features
 
@@ -18,9 +19,8 @@ __all__ = ["CRITERIA", "Candidate", "fewer_components", "select"]
 MOST_COMPONENTS = 12
 #: Maximum number of starts for each number of components that is tried.
 FEW_STARTS = 12
-#: Another component must raise the score by more than this. Smaller differences of log evidence are
-#: "not worth more than a bare mention" (Kass and Raftery 1995).
-MARGINS = {"evidence": 1.0, "bic": 1e-3, "icl": 1e-3}
+#: Another component must raise the score by more than this.
+MARGINS = {"evidence": CLEARLY, "bic": 1e-3, "icl": 1e-3}
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spectralmirror.mixture.diagnostics import CLEARLY, DOUBTFUL, SEPARATED
+from spectralmirror.mixture.diagnostics import DOUBTFUL, SEPARATED
+from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.responses import get_response
 
 __all__ = ["ROWS_PER_PARAMETER", "cautions", "closest_number", "fewer_explain", "supported"]
