@@ -21,6 +21,16 @@ def test_probabilities():
     np.testing.assert_allclose(proba[:, 1], f @ mixture.weights_)
 
 
+def test_probabilities_are_at_most_1():
+    """Even if the weights sum to slightly more, as sums of rounded numbers do."""
+    X, y, _ = sharp()
+    mixture = fitted(X, y)
+    mixture.weights_ = np.array([0.5, np.nextafter(0.5, 1)])
+    assert mixture.weights_.sum() > 1
+    far = 1e3 * mixture.coef_.sum(axis=0)
+    assert mixture.predict_proba([far, -far]).max() == 1
+
+
 def test_rows_are_judged_one_by_one():
     X, y, _ = sharp()
     mixture, order = fitted(X, y), np.random.default_rng(0).permutation(50)
