@@ -122,7 +122,7 @@ def draw_profiles(data: dict[str, Any], ax: Any) -> Any:
     of = "" if n == data["n_features"] else f", {n} of {data['n_features']} features"
     what = "profile of unit length" if data["unit_length"] else "profile"
     ax.set(xlabel=f"{what}, per SD of the feature", title=f"Profiles{of}")
-    legend_below(ax, ncols=2, below=0.62 / (0.9 + 0.3 * n))
+    legend_below(ax, ncols=2)
     return ax
 
 

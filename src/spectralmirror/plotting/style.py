@@ -38,17 +38,26 @@ COMPONENTS = (
 )
 
 
+#: Inches below the axes that the ticks and the label of the x axis take.
+LABEL_HEIGHT = 0.45
+
+
 def require_kind(fitted: Any, kind: type, what: str) -> None:
     """Raise a TypeError if a figure is requested of another kind of object."""
     if not isinstance(fitted, kind):
         raise TypeError(f"{what} draws a {kind.__name__}, got {type(fitted).__name__}.")
 
 
-def legend_below(ax: Any, ncols: int = 3, below: float = 0.14, markerscale: float = 1) -> None:
-    """Put the legend below the axes, where it covers nothing."""
+def legend_below(ax: Any, ncols: int = 3, markerscale: float = 1) -> None:
+    """Put the legend below the label of the x axis, where it covers nothing."""
+    from matplotlib.transforms import ScaledTranslation
+
+    # a distance in inches: a share of the axes would be too little if these are flat
+    below = ScaledTranslation(0, -LABEL_HEIGHT, ax.figure.dpi_scale_trans)
     legend = ax.legend(
         loc="upper center",
-        bbox_to_anchor=(0.5, -below),
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=ax.transAxes + below,
         ncols=ncols,
         frameon=False,
         markerscale=markerscale,
