@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. `make bench` measures speed and memory,
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
-# `make real DATA=folder` the same on real data,
+# `make real DATA=folder` the same on real data, and predictions there,
 # `make trust` coverage, calibration and faults of the model, `make memory` peak memory and leaks,
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make fuzz` reads damaged files,
 # `make faults` interrupts commands and fills disks, `make reproduce` the paper's figures and
