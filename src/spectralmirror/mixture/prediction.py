@@ -305,7 +305,7 @@ class MixturePrediction:
     def _proba(self, t: Matrix, p: Matrix) -> Matrix:
         f = self._fitted_response.f
         both = np.column_stack([(f(-t) * p).sum(axis=1), (f(t) * p).sum(axis=1)])
-        return np.minimum(both, 1.0)  # weights may sum to 1 + 1e-16
+        return np.asarray(np.minimum(both, 1.0))  # weights may sum to 1 + 1e-16
 
     def _component_weights(self, component_weights: ArrayLike | None, n: int) -> Matrix:
         if component_weights is None:
