@@ -34,7 +34,7 @@ def test_pieces_are_the_block_in_whole_groups(grouped, sparse_rows, weighted, mo
         rng.uniform(size=100) if weighted else None,
         np.cumsum([0, *sizes[:-1]]) if grouped else None,
     )
-    pieces = list(block.pieces())
+    pieces = list(block.pieces(2))
     together = [piece.X.toarray() if sparse_rows else piece.X for piece in pieces]
     np.testing.assert_array_equal(np.vstack(together), X)
     np.testing.assert_array_equal(np.concatenate([piece.y for piece in pieces]), y)
@@ -50,7 +50,7 @@ def test_pieces_are_the_block_in_whole_groups(grouped, sparse_rows, weighted, mo
 def test_a_small_block_is_a_piece_even_without_rows():
     for n in (0, 3):
         block = Block(np.ones((n, 2)), np.ones(n), None, None)
-        assert list(block.pieces()) == [block]
+        assert list(block.pieces(2)) == [block]
 
 
 @pytest.mark.parametrize("grouped", [False, True])

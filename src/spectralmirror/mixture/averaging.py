@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import log_softmax
+from sklearn.utils.extmath import row_norms
 
 from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.responses import Response
@@ -84,4 +85,4 @@ def normalised(joint: Matrix) -> Matrix:
 
 def row_variances(Z: Matrix, roots: AnyArray) -> Matrix:
     """Return v_l = z' C_ll z, shape (k, n)."""
-    return np.array([np.square(Z @ root).sum(axis=1) for root in roots])
+    return np.array([row_norms(Z @ root, squared=True) for root in roots])

@@ -104,7 +104,8 @@ def _averaging(fit: Fit) -> Callable[[Block, Posterior], Matrix]:
         return lambda _, posterior: posterior.responsibilities
 
     def of_rows(block: Block, posterior: Posterior) -> Matrix:
-        parts = map(likelihood.working, block.pieces())
+        width = 8 * block.X.shape[1]  # z, its product with a root, what it is made from; threads
+        parts = map(likelihood.working, block.pieces(width))
         variances = np.hstack([row_variances(Z, theta.variance_roots) for Z in parts])
         return normalised(theta.joint_of_rows(posterior.signed, variances, likelihood.response))
 

@@ -118,7 +118,7 @@ def _curvature(
     block: Block, likelihood: Likelihood, parameters: Parameters, products: bool
 ) -> Curvature:
     of = partial(_of_piece, likelihood=likelihood, parameters=parameters, products=products)
-    return functools.reduce(operator.add, map(of, block.pieces()))
+    return functools.reduce(operator.add, map(of, block.pieces(block.X.shape[1])))
 
 
 def _of_piece(

@@ -21,8 +21,8 @@ from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = ["Block", "GroupedRows", "InMemoryGroups"]
 
-#: A piece of a block takes about this many bytes if it is dense.
-PIECE_BYTES = 2_000_000
+#: Bytes of the temporaries of a piece of a block.
+PIECE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,9 @@ class Block:
     def __len__(self) -> int:
         return len(self.y)
 
-    def pieces(self) -> Iterator[Block]:
-        """Yield whole groups, about `PIECE_BYTES` at a time, so that temporaries stay small."""
-        n_rows = max(PIECE_BYTES // (8 * self.X.shape[1]), 1)
+    def pieces(self, width: int) -> Iterator[Block]:
+        """Yield whole groups, so that temporaries of `width` numbers a row take `PIECE_BYTES`."""
+        n_rows = max(PIECE_BYTES // (8 * width), 1)
         if len(self) <= n_rows:
             yield self
             return
