@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import betaln, logsumexp
+from scipy.stats import norm
 
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.evidence import (
@@ -28,15 +29,15 @@ from tests.helpers.rows import in_groups
 climber = partial(climb, max_iter=500)
 
 
-def line(n=200, size=1, profiles=(2.0,), seed=0):
-    """Return the likelihood of rows with a single feature and no intercept."""
+def line(n=200, size=1, profiles=(2.0,), seed=0, intercept=False):
+    """Return the likelihood of rows with a single feature."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(n)
     groups = np.arange(n) // size
     u = np.asarray(profiles)[rng.integers(len(profiles), size=n)[groups]]
     y = np.where(rng.uniform(size=n) < 1 / (1 + np.exp(-u * x)), 1.0, -1.0)
     rows = Rows(x[:, None], y)
-    coordinates = Coordinates.whitened(whiten(rows).whitening, None, intercept=False)
+    coordinates = Coordinates.whitened(whiten(rows).whitening, None, intercept=intercept)
     return Likelihood(
         in_groups(rows, groups if size > 1 else None),
         RESPONSES["logistic"], coordinates, 0.5, CONCENTRATION,
@@ -68,6 +69,21 @@ def test_the_evidence_of_one_component_is_an_integral():
     exact = np.log(quad(joint, -10, 10, points=[1, 3])[0] / (sd * np.sqrt(2 * np.pi))) + top
     # Laplace's error is of the order 1 / (number of rows)
     assert found.log_evidence == pytest.approx(exact, abs=0.01)
+
+
+def test_intercepts_have_a_prior_of_standard_deviation_3():
+    """An integral over the profile and the intercept, which is near 0."""
+    likelihood = line(1000, intercept=True)
+    (block,) = likelihood.rows.blocks()
+    z = likelihood.working(block)[:, 0]
+    v, b = np.linspace(0, 5, 101), np.linspace(-2, 2, 81)
+    t = (v[:, None, None] * z + b[None, :, None]) * block.y
+    joint = RESPONSES["logistic"].log_f(t).sum(axis=2)
+    sd = likelihood.penalty[0, 0] ** -0.5
+    joint += norm.logpdf(v, scale=sd)[:, None] + norm.logpdf(b, scale=3)
+    exact = logsumexp(joint) + np.log((v[1] - v[0]) * (b[1] - b[0]))
+    found = evidence_at(likelihood, Parameters.equal(np.zeros((1, 2))))
+    assert found.log_evidence == pytest.approx(exact, abs=0.02)
 
 
 def test_the_evidence_of_two_components_is_an_integral():
