@@ -62,10 +62,10 @@ class ParameterPosterior:
 
     def draws(self) -> Iterator[Parameters]:
         """Yield draws of theta."""
-        k, theta = len(self.parameters), self.parameters.packed()
+        theta = self.parameters.packed()
         z = np.random.RandomState(SEED).standard_normal((N_DRAWS // 2, self.root.shape[1]))
         for step in np.vstack([z, -z]) @ self.root.T:
-            yield Parameters.unpacked(theta + np.append(step, 0.0), k)
+            yield self.parameters.at(theta + np.append(step, 0.0))
 
     def joint_of_rows(self, signed: Matrix, variances: Matrix, response: Response) -> Matrix:
         """Return log p_l + log E f(y t_l), shape (k, n), for y t_l and v_l of the same shape."""

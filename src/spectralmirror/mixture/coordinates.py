@@ -35,6 +35,9 @@ class Coordinates:
         P, with zeros for the intercept.
     back : ndarray of shape (p, d)
         L' D, which turns profiles in the units of x into v, without the intercept.
+    from_standard : ndarray of shape (p, q)
+        L', which turns coefficients per standard deviation of the features, and the intercept at
+        their mean, into v.
     intercept : bool
         Whether the last coordinate belongs to the intercept.
     projected : bool
@@ -45,6 +48,7 @@ class Coordinates:
     origin: AnyArray | None
     precision: Matrix
     back: Matrix
+    from_standard: Matrix
     intercept: bool
     projected: bool = False
 
@@ -74,11 +78,13 @@ class Coordinates:
         o = np.zeros(d) if origin is None else origin.astype(np.float64)
         linear, precision = inverse / whitening.scale, inverse @ inverse.T
         offset = linear @ (o - whitening.mean if intercept else o)
-        matrix = np.column_stack([linear, offset])
+        matrix, standard = np.column_stack([linear, offset]), factor.T
         if intercept:
             matrix = np.vstack([matrix, np.eye(d + 1)[-1]])
-            precision = np.pad(precision, (0, 1))
-        return cls(matrix, origin, precision, factor.T * whitening.scale, intercept)
+            precision, standard = np.pad(precision, (0, 1)), np.pad(standard, (0, 1))
+            standard[-1, -1] = 1
+        back = factor.T * whitening.scale
+        return cls(matrix, origin, precision, back, standard, intercept)
 
     def inside(self, basis: Matrix) -> Coordinates:
         """Return coordinates within the span of vectors in the units of x."""
@@ -88,8 +94,13 @@ class Coordinates:
         if self.intercept:
             directions = np.pad(directions, ((0, 1), (0, 1)))
             directions[-1, -1] = 1
-        precision = directions @ self.precision @ directions.T
-        return replace(self, matrix=directions @ self.matrix, precision=precision, back=back)
+        return replace(
+            self,
+            matrix=directions @ self.matrix,
+            precision=directions @ self.precision @ directions.T,
+            back=back,
+            from_standard=directions @ self.from_standard,
+        )
 
     def lift(self, profiles: Matrix, whole: Coordinates) -> Matrix:
         """Return profiles from these coordinates in those of the whole space."""

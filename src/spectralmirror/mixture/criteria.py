@@ -23,13 +23,16 @@ class Criteria:
 
     AIC = -2 L + 2 m, BIC = -2 L + m log n and ICL = BIC + 2 H, where L is the log-likelihood and
     H the entropy of the assignments to components. Observations are groups, or rows if there are
-    no groups.
+    no groups. Only groups of several rows tell how much persons differ: BIC counts these for the s
+    parameters of a spread.
     """
 
     log_likelihood: float
     entropy: float
     n_parameters: int
     n_observations: float
+    n_spread: int = 0
+    n_repeated: float = 1.0
 
     @property
     def aic(self) -> float:
@@ -39,7 +42,8 @@ class Criteria:
     @property
     def bic(self) -> float:
         """The Bayesian information criterion."""
-        return -2 * self.log_likelihood + self.n_parameters * float(np.log(self.n_observations))
+        others = (self.n_parameters - self.n_spread) * float(np.log(self.n_observations))
+        return -2 * self.log_likelihood + others + self.n_spread * float(np.log(self.n_repeated))
 
     @property
     def icl(self) -> float:
@@ -70,8 +74,12 @@ class FitQuality:
     def of(cls, fit: Fit) -> FitQuality:
         """Compute the quality of a fit: one pass over the rows."""
         log_likelihood, of_groups, of_rows, largest, n = map(float, _sums(fit))
-        k, size = len(fit.ascent.parameters), len(fit.ascent.parameters.packed()) - 1
-        criteria = Criteria(log_likelihood, of_groups, size, fit.likelihood.rows.total_weight)
+        parameters, rows = fit.ascent.parameters, fit.likelihood.rows
+        k, size = len(parameters), len(parameters.packed()) - 1
+        repeated = max(rows.n_groups - rows.n_single, 1) * rows.total_weight / rows.n_groups
+        criteria = Criteria(
+            log_likelihood, of_groups, size, rows.total_weight, len(parameters.spread), repeated
+        )
         return cls(criteria, of_rows / n / np.log(k) if k > 1 else 0.0, largest / n)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
+from spectralmirror.mixture.tied_curvature import tied_split_matrices
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.kernels import weighted_sums
-from spectralmirror.rows.reduce import Sums, reduce
+from spectralmirror.rows.reduce import Sums, added, reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["Curvature", "coupling", "curvature", "quadratic", "split_matrices"]
@@ -91,6 +90,8 @@ def split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
     For one component and no groups, S = sum_i (f''/f)(y_i t_i) z_i z_i', a mirrored second moment:
     f''/f is positive for labels on the wrong side and negative for the others.
     """
+    if likelihood.spread is not None:
+        return tied_split_matrices(likelihood, parameters)
     of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=False)
     M = likelihood.coordinates.of_rows
     return M @ reduce(likelihood.rows, of).splits @ M.T
@@ -118,7 +119,7 @@ def _curvature(
     block: Block, likelihood: Likelihood, parameters: Parameters, products: bool
 ) -> Curvature:
     of = partial(_of_piece, likelihood=likelihood, parameters=parameters, products=products)
-    return functools.reduce(operator.add, map(of, block.pieces(block.X.shape[1])))
+    return added(map(of, block.pieces(block.X.shape[1])))
 
 
 def _of_piece(

@@ -30,6 +30,9 @@ from spectralmirror.mixture.selection import (
     fewer_components,
     select,
 )
+from spectralmirror.mixture.spread import KINDS as SPREADS
+from spectralmirror.mixture.spread_selection import MOST_TIED, select_spread
+from spectralmirror.mixture.spread_units import SpreadUnits
 from spectralmirror.mixture.task import Task
 from spectralmirror.responses import RESPONSES, get_response
 from spectralmirror.rows.accept import accept_rows, checks_parameters, count_scans
@@ -114,6 +117,13 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     criterion : {"evidence", "bic", "icl"}, default="evidence"
         What "auto" optimises: the largest evidence, or the smallest BIC or ICL. The evidence needs
         a penalty above 0.
+    spread : {"intercept", "diagonal", "factor", "full", "auto"} or None, default=None
+        How persons of one class differ from each other, for rows in groups of several labels. Person
+        g of class l has the profile u_l + B z_g with z_g ~ N(0, I). None means that they do not
+        differ; "intercept" that they differ in their intercepts only; "diagonal" in each
+        coefficient by itself, per standard deviation of the features; "factor" adds one factor that
+        all coefficients share; "full" is any covariance. "auto" chooses one of these, or None, by
+        `criterion`; without groups it is None. Fits with a spread use "lbfgs".
     random_state : int, RandomState instance or None, default=None
         Seed of the random starts and of the samples of rows. Pass an int for reproducible fits.
 
@@ -187,6 +197,20 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         Number of free parameters, as counted by the criteria.
     grouped_ : bool
         Whether some rows shared a group.
+    spread_kind_ : str or None
+        The kind of spread.
+    spread_ : ndarray of shape (n_features, q)
+        B in the units of X: the coefficients of persons of one class have the covariance B B'.
+        Without spread, q = 0.
+    intercept_spread_ : ndarray of shape (q,)
+        The same for intercepts b_l.
+    spread_deviation_, spread_standard_error_ : ndarray of shape (n_features,)
+        Standard deviations of persons' coefficients within a class, and their standard errors.
+    intercept_deviation_, intercept_deviation_standard_error_ : float
+        The same for the intercept at the mean of the features.
+    spread_evidence_ : dict
+        Log evidence of each kind of spread that was compared for this number of components, "none"
+        for no spread.
     bic_path_ : dict
         BIC for each number of components that was tried.
     feature_mean_, feature_scale_ : ndarray of shape (n_features,)
@@ -228,6 +252,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions(set(CRITERIA))],
+        "spread": [StrOptions({*SPREADS, "auto"}), None],
         "random_state": ["random_state"],
     }
 
@@ -246,6 +271,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         tol: float = 1e-3,
         max_iter: int = 500,
         criterion: str = "evidence",
+        spread: str | None = None,
         random_state: Any = None,
     ):
         self.n_components = n_components
@@ -260,6 +286,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.tol = tol
         self.max_iter = max_iter
         self.criterion = criterion
+        self.spread = spread
         self.random_state = random_state
 
     @checks_parameters
@@ -288,13 +315,18 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         """
         grouped, classes = accept_rows(self, X, y, groups, sample_weight)
         self._check_number(grouped)
+        kinds = self._kinds_of_spread(grouped)
         auto = self.n_components == "auto"
         names = getattr(self, "feature_names_in_", None)
-        prepared = Preprocessing(grouped, self.subspace, names, self._rng, several=auto)
+        several = auto or kinds != (None,)
+        prepared = Preprocessing(grouped, self.subspace, names, self._rng, several=several)
         # with several BLAS threads, the last bits would depend on their number
         with named_columns(self), one_blas_thread():
             fit_k = partial(self._fit_k, prepared)
-            if auto:
+            self.spread_evidence_ = {}
+            if kinds != (None,):
+                chosen, tried = self._select_spread(prepared, kinds)
+            elif auto:
                 chosen, tried = select(fit_k, prepared.n_visible, self.criterion)
             else:
                 chosen = fit_k(int(self.n_components), None, None)
@@ -313,7 +345,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a mixture; older ones chose the number of components by BIC."""
-        super().__setstate__({"criterion": "bic", **state})
+        super().__setstate__({"criterion": "bic", "spread": None, **state})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -338,6 +370,55 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
                 f"{grouped.n_present}: every classifier needs many rows of its own."
             )
 
+    def _kinds_of_spread(self, grouped: GroupedRows) -> tuple[str | None, ...]:
+        """Return the kinds of spread that may be chosen."""
+        if self.spread is None:
+            return (None,)
+        identified = get_response(self.response).norm_identified
+        if self.spread == "auto":
+            if not (grouped.is_grouped and identified and self.refine):
+                return (None,)
+            n_coefficients = grouped.rows.n_features + self.fit_intercept
+            left_out = set() if self.fit_intercept else {"intercept"}
+            if n_coefficients > MOST_TIED:
+                left_out.add("full")
+            return (None, *(kind for kind in SPREADS if kind not in left_out))
+        what = f"spread={self.spread!r}"
+        if not grouped.is_grouped:
+            raise ValueError(
+                f"{what} needs groups, with several labels of the same person: pass groups=, or "
+                "spread=None."
+            )
+        if not identified:
+            raise ValueError(f"{what} needs response='logistic' or 'probit'.")
+        if not self.refine:
+            raise ValueError(f"{what} needs refine=True.")
+        if self.spread == "intercept" and not self.fit_intercept:
+            raise ValueError("spread='intercept' needs fit_intercept=True.")
+        return (self.spread,)
+
+    def _select_spread(
+        self, prepared: Preprocessing, kinds: tuple[str | None, ...]
+    ) -> tuple[Candidate, dict[int, Candidate]]:
+        """Fit a spread, or choose one; return the fit, and the best of each number compared."""
+        auto = self.n_components == "auto"
+        fit_k = partial(self._fit_k, prepared)
+        choice = select_spread(
+            fit_k,
+            lambda k: replace(self._task(prepared, k, None, None), solver=climb),
+            None if auto else int(self.n_components),
+            kinds,
+            self.criterion,
+            lead_up=isinstance(self.init, str),
+        )
+        k = len(choice.best.fit.ascent.parameters)
+        self.spread_evidence_ = {
+            kind or "none": one.log_evidence
+            for (number, kind), one in choice.tried.items()
+            if number == k
+        }
+        return choice.best, choice.best_of_each(kinds)
+
     def _rng(self) -> np.random.RandomState:
         """Return a stream of its own: data drawn from the same seed must not return as starts."""
         return np.random.RandomState(check_random_state(self.random_state).randint(2**31, size=4))
@@ -345,6 +426,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     def _fit_k(
         self, prepared: Preprocessing, k: int, before: Candidate | None, n_init: int | None
     ) -> Candidate:
+        return Candidate(fit(self._task(prepared, k, before, n_init)), prepared.features(k))
+
+    def _task(
+        self, prepared: Preprocessing, k: int, before: Candidate | None, n_init: int | None
+    ) -> Task:
         features = prepared.features(k)
         grouped, whitening = prepared.grouped, features.whitening
         origin = whitening.origin(grouped.rows.dtype)
@@ -354,7 +440,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         auto = isinstance(self.l2, str)
         l2 = initial_l2(likelihood) if auto else float(self.l2)
         likelihood = replace(likelihood, l2=l2, concentration=CONCENTRATION if auto else 0.0)
-        task = Task(
+        return Task(
             k,
             likelihood,
             features.space,
@@ -366,10 +452,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             SOLVERS[self.solver],
             self._rng(),
             choose_l2=auto,
-            compare_fewer=auto and k > 1 and self.n_components != "auto",
+            compare_fewer=(
+                auto and k > 1 and self.n_components != "auto" and self.spread is None
+            ),
             before=before.fit.ascent.parameters if before is not None and self.refine else None,
         )
-        return Candidate(fit(task), features)
 
     def _set_estimates(self, chosen: Candidate) -> None:
         ascent, starts = chosen.fit.ascent, chosen.fit.starts
@@ -396,6 +483,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.feature_mean_, self.feature_scale_ = features.whitening.mean, features.whitening.scale
         self._feature_root = features.root
         self._parameter_root = self._root_in_units(chosen.fit)
+        B = SpreadUnits.of(chosen.fit, features.whitening)
+        self.spread_kind_, self._n_spread = chosen.fit.kind, len(ascent.parameters.spread)
+        self.spread_, self.intercept_spread_ = B.coef, B.intercept
+        self.spread_deviation_ = B.coef_deviation
+        self.intercept_deviation_ = B.intercept_deviation
 
     def _root_in_units(self, fitted: Fit) -> Matrix | None:
         """Return a root of the covariance of theta, for scores of [x - mean, 1]."""
@@ -409,11 +501,13 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 
     def _set_errors(self, chosen: Candidate) -> None:
         regular = chosen.features.proper and get_response(self.response).norm_identified
-        errors = standard_errors(chosen.fit, regular=regular)
+        errors = standard_errors(chosen.fit, chosen.features.whitening, regular=regular)
         self.coef_standard_error_ = errors.coef
         self.intercept_standard_error_ = errors.intercept
         self.weights_standard_error_ = errors.weights
         self.covariance_, self.degrees_of_freedom_ = errors.covariance, errors.degrees_of_freedom
+        self.spread_standard_error_ = errors.coef_deviation
+        self.intercept_deviation_standard_error_ = errors.intercept_deviation
 
     def _report_problems(self, chosen: Candidate) -> None:
         """Set the status, and warn about each problem when all attributes are set."""

@@ -20,7 +20,7 @@ with C = H^-1, is the number of coefficients that the labels determine rather th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import block_diag, eigh
@@ -29,6 +29,7 @@ from scipy.special import gammaln, polygamma
 from spectralmirror.mixture.lbfgs import Ascent, Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.newton import Information, information
+from spectralmirror.mixture.spread import FIRST_L2
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.rows.types import Matrix, Vector
 
@@ -87,7 +88,7 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     parameters, k = ascent.parameters, len(ascent.parameters)
     c, missing = CONCENTRATION, CONCENTRATION - likelihood.concentration
     p = parameters.weights
-    m = parameters.profiles.size
+    m = len(parameters.packed()) - k
     H, slope = found.matrix.copy(), np.zeros(len(found.matrix))
     H[m:, m:] += missing * k * (np.diag(p) - np.outer(p, p))[:-1, :-1]
     slope[m:] = missing * (1 - k * p)[:-1]
@@ -102,6 +103,7 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     whitening = np.sqrt(mu)[:, None] * (vectors.T @ prior)
     of_weights += gammaln(k + 1) - _overlap(parameters, whitening)
     log_evidence = value - 0.5 * float(np.log(mu).sum()) + float(of_weights)
+    log_evidence += _of_spread(likelihood, parameters, root)
     return Laplace(root, log_evidence, _n_determined(likelihood, root, k))
 
 
@@ -118,9 +120,24 @@ def _overlap(parameters: Parameters, whitening: Matrix) -> float:
     return found
 
 
+def _of_spread(likelihood: Likelihood, parameters: Parameters, root: Matrix) -> float:
+    """Return what B adds to the log evidence.
+
+    There is a maximum for each combination of signs, fewer where these overlap, and the prior
+    with its factor |b| must be normalised.
+    """
+    if likelihood.spread is None:
+        return 0.0
+    first = parameters.profiles.size
+    errors = np.linalg.norm(root[first : first + len(parameters.spread)], axis=1)
+    D = (2 * parameters.spread / errors)[likelihood.spread.is_deviation]
+    n_signs = float(np.log(2 / (1 + np.exp(-(D**2) / 8))).sum())
+    return n_signs - likelihood.spread.log_mean_norm
+
+
 def _without_last_logit(parameters: Parameters) -> Vector:
     logits = parameters.log_weights[:-1] - parameters.log_weights[-1]
-    return np.concatenate([parameters.profiles.ravel(), logits])
+    return np.concatenate([parameters.profiles.ravel(), parameters.spread, logits])
 
 
 def prior_precision(likelihood: Likelihood, k: int) -> Matrix:
@@ -129,7 +146,8 @@ def prior_precision(likelihood: Likelihood, k: int) -> Matrix:
     if likelihood.coordinates.intercept:
         of_profile[-1, -1] = INTERCEPT_SPREAD**-2
     of_weights = (np.eye(k - 1) - 1 / k) / polygamma(1, CONCENTRATION)
-    return np.asarray(block_diag(*[of_profile] * k, of_weights))
+    of_spread = np.diag([] if likelihood.spread is None else likelihood.spread.penalty)
+    return np.asarray(block_diag(*[of_profile] * k, of_spread, of_weights))
 
 
 def _n_determined(likelihood: Likelihood, root: Matrix, k: int) -> float:
@@ -153,10 +171,15 @@ def choose_l2(
         found = information(likelihood, ascent.parameters, seed)
         if found is None:
             return likelihood, ascent
-        now = np.log(likelihood.l2), _log_ratio(likelihood, ascent, found)
+        posterior = laplace(likelihood, ascent, found)
+        now = np.log(likelihood.l2), _log_ratio(likelihood, ascent, posterior)
         step = _secant(now, earlier)
         l2 = float(np.clip(np.exp(now[0] + step), LEAST_L2, MOST_L2))
         change, earlier = abs(np.log(l2 / likelihood.l2)), now
+        if likelihood.spread is not None:
+            spread = likelihood.spread.with_penalty(_spread_l2(likelihood, ascent, posterior))
+            change = max(change, *np.abs(np.log(spread.penalty / likelihood.spread.penalty)) / 100)
+            likelihood = replace(likelihood, spread=spread)
         tol, likelihood = EXACT if change < NEAR else FINE, likelihood.with_l2(l2)
         ascent = climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
         if change < SETTLED:
@@ -166,11 +189,27 @@ def choose_l2(
     return likelihood, climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
 
 
-def _log_ratio(likelihood: Likelihood, ascent: Ascent, found: Information) -> float:
+def _spread_l2(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> Vector:
+    """Return the penalties of B by MacKay's step, one for deviations and one for ties.
+
+    The weak penalty `FIRST_L2` counts as much as one entry.
+    """
+    spread, b = likelihood.spread, ascent.parameters.spread
+    assert spread is not None
+    first = ascent.parameters.profiles.size
+    variances = np.square(posterior.root[first : first + len(b)]).sum(axis=1)
+    determined = np.clip(1 - spread.penalty * variances, 0, 1)
+    found = np.empty(len(b))
+    for here in (spread.is_deviation, ~spread.is_deviation):
+        found[here] = (determined[here].sum() + 1) / (np.square(b[here]).sum() + 1 / FIRST_L2)
+    return found
+
+
+def _log_ratio(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> float:
     """Return log(gamma / sum_l |u_l|^2) - log l2, which is 0 at the penalty to choose."""
     V = ascent.parameters.profiles
     size = max(float((V * (V @ likelihood.coordinates.precision)).sum()), 1e-300)
-    gamma = max(laplace(likelihood, ascent, found).n_determined, LEAST_DETERMINED)
+    gamma = max(posterior.n_determined, LEAST_DETERMINED)
     return float(np.log(gamma / size / likelihood.l2))
 
 

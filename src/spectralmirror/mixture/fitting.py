@@ -24,7 +24,7 @@ from spectralmirror.mixture.search import adapt_penalty, find_maxima
 from spectralmirror.mixture.starts import Start
 from spectralmirror.mixture.task import Subspace, Task
 
-__all__ = ["Fit", "fit"]
+__all__ = ["Fit", "fit", "refine"]
 
 #: A component with an expected number of rows below this is dead.
 LEAST_EXPECTED_ROWS = 0.5
@@ -65,6 +65,12 @@ class Fit:
     fewer: dict[int, float] = field(default_factory=dict)
     on_all_rows: bool = True
 
+    @property
+    def kind(self) -> str | None:
+        """The kind of spread; None without spread."""
+        spread = self.likelihood.spread
+        return None if spread is None else spread.kind
+
     @cached_property
     def laplace(self) -> Laplace | None:
         """The posterior of theta; None if there are too many parameters, or no penalty."""
@@ -77,8 +83,13 @@ class Fit:
 
     @property
     def parameter_posterior(self) -> ParameterPosterior | None:
-        """The posterior of theta in working coordinates; None if theta is as good as known."""
+        """The posterior of theta in working coordinates; None if theta is as good as known.
+
+        With a spread, theta is taken for known.
+        """
         parameters = self.ascent.parameters
+        if self.kind is not None:
+            return None
         many = self.likelihood.rows.n_present > MANY_ROWS * len(parameters.packed())
         if many or len(parameters) == 1 or self.laplace is None:
             return None
@@ -141,7 +152,7 @@ def fit(task: Task) -> Fit:
     target, space = _target(task)
     found = _start(task, target, space)
     target = target.with_l2(found.l2)
-    top = _refine(task, target, found.warm)
+    top = refine(task, target, found.warm)
     n_dropped = task.k - len(top.ascent.parameters)
     return Fit(
         target, top.ascent, found.starts, top.information, n_dropped, found.fewer, found.on_all_rows
@@ -176,7 +187,7 @@ def _start(task: Task, target: Likelihood, space: Subspace | None) -> Found:
     return Found([one.start for one in maxima], warm, l2, fewer, len(samples) == 1)
 
 
-def _refine(task: Task, target: Likelihood, warm: WarmStart) -> Top:
+def refine(task: Task, target: Likelihood, warm: WarmStart) -> Top:
     """Climb over all rows until a climb ends at a proper maximum.
 
     A climb that has converged on a long ridge or at a saddle is continued with a smaller tolerance

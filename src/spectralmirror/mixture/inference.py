@@ -11,18 +11,18 @@ and statsmodels, and intervals use the quantiles of t with G - 1 degrees of free
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from spectralmirror.mixture.fitting import Fit
+from spectralmirror.mixture.group_scores import score_products
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.newton import Information
-from spectralmirror.rows.grouped import Block
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.mixture.spread_units import SpreadUnits
 from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.subspace.whitening import Whitening
 
-__all__ = ["StandardErrors", "covariance", "in_units", "score_products", "standard_errors"]
+__all__ = ["StandardErrors", "covariance", "in_units", "standard_errors"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,8 @@ class StandardErrors:
         Of the profiles.
     intercept, weights : ndarray of shape (k,)
         Of the intercepts and the weights.
+    coef_deviation, intercept_deviation : ndarray of shape (d,), float
+        Of the standard deviations within a class; 0 without spread.
     covariance : ndarray or None
         Covariance of (u_1, b_1, ..., u_k, b_k).
     degrees_of_freedom : float
@@ -44,11 +46,13 @@ class StandardErrors:
     coef: Matrix
     intercept: Vector
     weights: Vector
+    coef_deviation: Vector
+    intercept_deviation: float
     covariance: Matrix | None
     degrees_of_freedom: float
 
 
-def standard_errors(fit: Fit, *, regular: bool) -> StandardErrors:
+def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> StandardErrors:
     """Return the standard errors of a fit; NaN if it is not `regular` or lacks an information."""
     grouped = fit.likelihood.rows
     k, d = len(fit.ascent.parameters), fit.likelihood.coordinates.back.shape[1]
@@ -56,13 +60,19 @@ def standard_errors(fit: Fit, *, regular: bool) -> StandardErrors:
     freedom = float(grouped.total_weight) - 1 if robust else np.inf
     if not regular or fit.information is None or freedom <= 0:
         nan = np.full((k, d + 1), np.nan)
-        return StandardErrors(nan[:, :d], nan[:, d], nan[:, d].copy(), None, freedom)
+        of_spread = SpreadUnits.errors(fit, whitening, None)
+        return StandardErrors(
+            nan[:, :d], nan[:, d], nan[:, d].copy(), *of_spread, None, freedom
+        )
     parameters, counts = fit.ascent.parameters, not grouped.rows.has_fractions
     theta = covariance(fit.likelihood, parameters, fit.information, robust=robust, counts=counts)
     of_profiles, of_weights = in_units(fit.likelihood, parameters, theta)
     errors = _root_of_diagonal(of_profiles).reshape(k, d + 1)
     weights = _root_of_diagonal(of_weights)
-    return StandardErrors(errors[:, :d], errors[:, d], weights, of_profiles, freedom)
+    of_spread = SpreadUnits.errors(fit, whitening, theta)
+    return StandardErrors(
+        errors[:, :d], errors[:, d], weights, *of_spread, of_profiles, freedom
+    )
 
 
 def covariance(
@@ -88,39 +98,6 @@ def covariance(
     return np.asarray(correction * (inverse @ meat @ inverse))
 
 
-def score_products(
-    likelihood: Likelihood, parameters: Parameters, *, counts: bool = False
-) -> Matrix:
-    """Return K = sum_G w_G^2 s_G s_G' (w_G for frequencies); s_G is the gradient of log P(y_G)."""
-    k, M = len(parameters), likelihood.coordinates.of_rows
-    sums = reduce(
-        likelihood.rows,
-        partial(_score_products, likelihood=likelihood, parameters=parameters, counts=counts),
-    )
-    whole = np.zeros((k * len(M) + k, len(sums)))
-    for c in range(k):
-        whole[c * len(M) : (c + 1) * len(M), c * M.shape[1] : (c + 1) * M.shape[1]] = M
-    whole[-k:, -k:] = np.eye(k)
-    return np.asarray(whole @ sums @ whole.T)
-
-
-def _score_products(
-    block: Block, likelihood: Likelihood, parameters: Parameters, counts: bool
-) -> Matrix:
-    posterior = likelihood.posterior(block, parameters)
-    r, (w, shares) = posterior.responsibilities, block.shares
-    g = block.of_rows(r) * posterior.slopes * block.y
-    g = g if shares is None else g * shares
-    Z = block.with_ones(likelihood.coordinates.shift).astype(np.float64)
-    parts = [Z * row[:, None] for row in g]
-    if block.starts is not None:
-        parts = [np.add.reduceat(part, block.starts, axis=0) for part in parts]
-    scores = np.column_stack([*parts, (r - parameters.weights[:, None]).T])
-    if w is not None:
-        scores *= np.sqrt(w)[:, None] if counts else w[:, None]
-    return np.asarray(scores.T @ scores)
-
-
 def in_units(
     likelihood: Likelihood, parameters: Parameters, theta: Matrix
 ) -> tuple[Matrix, Matrix]:
@@ -140,7 +117,8 @@ def in_units(
     d = T.shape[1]
     weights = parameters.weights
     J = (np.diag(weights) - np.outer(weights, weights))[:, : k - 1]
-    return carried.reshape(k * d, k * d), J @ theta[k * p :, k * p :] @ J.T
+    first = k * p + len(parameters.spread)
+    return carried.reshape(k * d, k * d), J @ theta[first:, first:] @ J.T
 
 
 def _root_of_diagonal(matrix: Matrix) -> Vector:

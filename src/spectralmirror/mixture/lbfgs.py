@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 from scipy.optimize import OptimizeResult, minimize
 
 from spectralmirror.mixture.curvature import coupling
+from spectralmirror.mixture.group_scores import score_products
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.rows.types import Matrix, Vector
 
@@ -74,7 +75,11 @@ def climb(
     logit, R R' is this matrix. Otherwise R R' is J^-1 (x) I for the profiles (:func:`coupling`) and
     diag(1 / (n p_l)) for the logits.
     """
-    k, theta = len(start), start.packed()
+    theta = start.packed()
+    tied = likelihood.spread is not None
+    given = inverse is not None
+    if tied and not given:
+        inverse = _outer_inverse(likelihood, start)
     scaled = None if inverse is None else _by_inverse(inverse)
     size = 1.0
     first = likelihood.evaluate(start)
@@ -86,7 +91,7 @@ def climb(
     def objective(phi: Vector) -> tuple[float, Vector]:
         value, gradient = first
         if phi.any():
-            parameters = Parameters.unpacked(theta + scaled(size * phi, False), k)
+            parameters = start.at(theta + scaled(size * phi, False))
             value, gradient = likelihood.evaluate(parameters)
         return -value, -size * scaled(gradient, True)
 
@@ -115,11 +120,11 @@ def climb(
             "maxcor": MEMORY,
         },
     )
-    if found.nit == 0 and inverse is not None:  # not even the first step led uphill
+    if found.nit == 0 and given:  # not even the first step led uphill
         return climb(likelihood, start, tol=tol, max_iter=max_iter, max_passes=max_passes)
     if found.nit == 0 and -found.fun < first[0]:
         return Ascent(start, first[0], 0, found.nfev + 1, converged=True)
-    parameters = Parameters.unpacked(theta + scaled(size * found.x, False), k)
+    parameters = start.at(theta + scaled(size * found.x, False))
     # status 1 is a limit; status 2 a line search that can gain no more in double precision
     converged = found.status != 1 and not hopeless
     return Ascent(parameters, -float(found.fun), found.nit, found.nfev + 1, converged)
@@ -152,6 +157,19 @@ def _by_inverse(inverse: Matrix) -> Scaling | None:
         return np.append((root.T if transposed else root) @ vector[:-1], 0.0)
 
     return scaled
+
+
+def _outer_inverse(likelihood: Likelihood, start: Parameters) -> Matrix:
+    """Return the inverse of the outer products of scores, without the last logit, plus the prior.
+
+    It stands in for the inverse information far from a maximum, where that may be indefinite.
+    """
+    products = score_products(likelihood, start, counts=True)[:-1, :-1]
+    products += likelihood.curvature_of_prior(start)[:-1, :-1]
+    size = np.sqrt(np.maximum(np.diagonal(products), FLATTEST_ROW * likelihood.rows.total_weight))
+    eigenvalues, vectors = eigh(products / size / size[:, None])
+    inverse = vectors / np.maximum(eigenvalues, FLATTEST) @ vectors.T
+    return np.asarray(inverse / size / size[:, None])
 
 
 def _inverse_root(J: Matrix, least: float) -> Matrix:

@@ -7,24 +7,29 @@ where t_il = <v_l, z_i>, and theta holds the profiles v_l and the logits a of p 
 rows of a group G share their classifier; without groups, every row is its own group. z are working
 coordinates, in which features are nearly uncorrelated, and P measures profiles per standard
 deviation of the features. The last term, if c > 0, is a prior that keeps weights away from 0.
+
+If persons of one class differ (:mod:`spread`), component l stands for k R tied ones: p_l becomes
+p_l w_r and v_l becomes v_l + L' B z_r, and L gains the log prior of B.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import block_diag
 
 from spectralmirror.mixture.coordinates import Coordinates
+from spectralmirror.mixture.spread import Spread
 from spectralmirror.responses import Response
 from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.kernels import shifted
-from spectralmirror.rows.reduce import Sums, collect, reduce
+from spectralmirror.rows.reduce import Sums, added, collect, reduce
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = ["Likelihood", "Parameters", "Posterior"]
@@ -35,13 +40,15 @@ FEW = 4
 T = TypeVar("T")
 #: The penalty on intercepts, if there is a prior of the weights.
 INTERCEPT_L2 = 1e-4
+#: Numbers that a row needs for each of the tied components, at a time.
+TEMPORARIES = 4
 #: The logistic f is evaluated without logarithms only above -FURTHEST: it underflows below -700.
 FURTHEST = 600.0
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Theta: profiles in working coordinates, and logits of the weights.
+    """Theta: profiles in working coordinates, logits of the weights, and the spread of persons.
 
     Attributes
     ----------
@@ -49,10 +56,13 @@ class Parameters:
         v_l.
     logits : ndarray of shape (k,)
         a, which is defined up to an additive constant.
+    spread : ndarray of shape (n_entries,)
+        The free entries b of B; none if persons of one class do not differ.
     """
 
     profiles: Matrix
     logits: Vector
+    spread: Vector = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def equal(cls, profiles: Matrix) -> Parameters:
@@ -60,13 +70,19 @@ class Parameters:
         return cls(profiles, np.zeros(len(profiles)))
 
     @classmethod
-    def unpacked(cls, theta: Vector, k: int) -> Parameters:
+    def unpacked(cls, theta: Vector, k: int, n_spread: int = 0) -> Parameters:
         """Return theta from one vector, as :meth:`packed` gives it."""
-        return cls(theta[:-k].reshape(k, -1), theta[-k:])
+        end = len(theta) - k
+        first = end - n_spread
+        return cls(theta[:first].reshape(k, -1), theta[end:], theta[first:end])
 
     def packed(self) -> Vector:
-        """Return theta as one vector."""
-        return np.concatenate([self.profiles.ravel(), self.logits])
+        """Return theta as one vector: profiles, b, logits."""
+        return np.concatenate([self.profiles.ravel(), self.spread, self.logits])
+
+    def at(self, theta: Vector) -> Parameters:
+        """Return parameters of the same shape from one vector."""
+        return Parameters.unpacked(theta, len(self), len(self.spread))
 
     @cached_property
     def log_weights(self) -> Vector:
@@ -83,7 +99,7 @@ class Parameters:
         return len(self.logits)
 
     def __getitem__(self, index: NDArray[np.intp]) -> Parameters:
-        return Parameters(self.profiles[index], self.log_weights[index])
+        return Parameters(self.profiles[index], self.log_weights[index], self.spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +149,8 @@ class Likelihood:
         Strength of the penalty.
     concentration : float
         c, of a Dirichlet prior of the weights; 0 means none.
+    spread : Spread or None
+        How persons of one class differ; None if they do not.
     """
 
     rows: GroupedRows
@@ -140,6 +158,7 @@ class Likelihood:
     coordinates: Coordinates
     l2: float
     concentration: float = 0.0
+    spread: Spread | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the rows: other processes apply this to rows of their own."""
@@ -189,6 +208,22 @@ class Likelihood:
         joint /= total
         return Posterior(largest + np.log(total), joint, t, slopes)
 
+    def expanded(self, parameters: Parameters) -> Parameters:
+        """Return the components as the rows see them: k R tied ones if there is a spread."""
+        if self.spread is None:
+            return parameters
+        steps = self.spread.nodes @ self.of_spread(parameters).T
+        profiles = parameters.profiles[:, None] + steps
+        logits = parameters.log_weights[:, None] + self.spread.log_weights
+        return Parameters(profiles.reshape(-1, steps.shape[1]), logits.ravel())
+
+    def of_spread(self, parameters: Parameters) -> Matrix:
+        """Return L' B, in working coordinates; without columns if there is no spread."""
+        standard = self.coordinates.from_standard
+        if self.spread is None:
+            return np.empty((len(standard), 0))
+        return np.asarray(standard @ self.spread.matrix(parameters.spread))
+
     def joint(self, block: Block, parameters: Parameters) -> Matrix:
         """Return log p_l + sum_i log f(y_i t_il) for each group, shape (k, n_groups)."""
         log_f = self.response.log_f(self.scores(block.X, parameters.profiles) * block.y)
@@ -201,19 +236,44 @@ class Likelihood:
 
     def evaluate(self, parameters: Parameters) -> tuple[float, Vector]:
         """Return L(theta) and its gradient: one pass over the rows."""
-        sums = reduce(self.rows, partial(self._gradient, parameters=parameters))
-        profiles = sums.profiles @ self.coordinates.of_rows.T - parameters.profiles @ self.penalty
-        mass = sums.mass + self.concentration
+        sums = reduce(self.rows, partial(self._gradient, parameters=self.expanded(parameters)))
+        k, pulls = len(parameters), sums.profiles @ self.coordinates.of_rows.T
+        of_spread = np.empty(0)
+        if self.spread is not None:
+            pulls = pulls.reshape(k, -1, pulls.shape[1])
+            slopes = self.coordinates.from_standard.T @ pulls.sum(axis=0).T @ self.spread.nodes
+            of_spread = self.spread.pulled(slopes) + self.spread.prior_slope(parameters.spread)
+            pulls = pulls.sum(axis=1)
+        profiles = pulls - parameters.profiles @ self.penalty
+        mass = sums.mass.reshape(k, -1).sum(axis=1) + self.concentration
         logits = mass - mass.sum() * parameters.weights
-        return sums.value + self.log_prior(parameters), np.concatenate([profiles.ravel(), logits])
+        gradient = np.concatenate([profiles.ravel(), of_spread, logits])
+        return sums.value + self.log_prior(parameters), gradient
 
     def log_prior(self, parameters: Parameters) -> float:
-        """Return what L adds to the log-likelihood: minus the penalty, and c sum_l log(k p_l)."""
+        """Return what L adds to the log-likelihood: minus penalties, and c sum_l log(k p_l)."""
         V, k = parameters.profiles, len(parameters)
         of_weights = float(parameters.log_weights.sum()) + k * np.log(k)
-        return float(self.concentration * of_weights - 0.5 * (V * (V @ self.penalty)).sum())
+        found = float(self.concentration * of_weights - 0.5 * (V * (V @ self.penalty)).sum())
+        return found if self.spread is None else found + self.spread.log_prior(parameters.spread)
+
+    def curvature_of_prior(self, parameters: Parameters) -> Matrix:
+        """Return minus the second derivatives of :meth:`log_prior`."""
+        k, p = len(parameters), parameters.weights
+        b = parameters.spread
+        of_spread = np.empty((0, 0)) if self.spread is None else self.spread.prior_curvature(b)
+        of_weights = k * self.concentration * (np.diag(p) - np.outer(p, p))
+        return np.asarray(block_diag(*[self.penalty] * k, of_spread, of_weights))
 
     def _gradient(self, block: Block, parameters: Parameters) -> Gradient:
+        of = partial(self._gradient_of_piece, parameters=parameters)
+        return added(map(of, self.pieces(block, len(parameters))))
+
+    def pieces(self, block: Block, n_components: int) -> Iterator[Block]:
+        """Yield parts of a block that are small enough for temporaries of tied components."""
+        yield from [block] if self.spread is None else block.pieces(TEMPORARIES * n_components)
+
+    def _gradient_of_piece(self, block: Block, parameters: Parameters) -> Gradient:
         posterior = self.posterior(block, parameters)
         w, shares = block.shares
         r, found = posterior.responsibilities, posterior.log_likelihood
@@ -225,8 +285,21 @@ class Likelihood:
         return Gradient(float(found.sum() if w is None else found @ w), profiles, r.sum(axis=1))
 
     def total(self, parameters: Parameters, function: Callable[[Block, Posterior], T]) -> T:
-        """Sum a function of each block and its posterior over all blocks."""
-        return reduce(self.rows, lambda block: function(block, self.posterior(block, parameters)))
+        """Sum a function of each block and its posterior over all blocks.
+
+        With a spread, responsibilities are those of the k classes.
+        """
+        expanded, k = self.expanded(parameters), len(parameters)
+
+        def of(piece: Block) -> T:
+            found = self.posterior(piece, expanded)
+            r = found.responsibilities.reshape(k, -1, found.responsibilities.shape[1]).sum(axis=1)
+            return function(piece, replace(found, responsibilities=r))
+
+        def of_block(block: Block) -> T:
+            return added(map(of, self.pieces(block, len(expanded))))
+
+        return reduce(self.rows, of_block)
 
     def with_l2(self, l2: float) -> Likelihood:
         """Return the likelihood with another strength of the penalty."""

@@ -11,6 +11,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from spectralmirror.mixture.curvature import curvature
 from spectralmirror.mixture.lbfgs import FLATTEST_ROW, Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.tied_curvature import tied_hessian
 from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.types import Matrix, Vector
 
@@ -122,9 +123,7 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
     n_groups = GROUPS_PER_COMPONENT * len(parameters)
     part = likelihood.on(likelihood.rows.sample(n_rows, n_groups, seed))
     share = part.rows.total_weight / likelihood.rows.total_weight
-    sums = curvature(part, parameters)
-    hessian = sums.hessian(parameters, part.penalty, part.concentration)
-    matrix = -hessian[:-1, :-1] / share
+    matrix = -_hessian(part, parameters)[:-1, :-1] / share
     # scaled to unit diagonal, so that what counts as singular does not depend on units
     least = FLATTEST_ROW * likelihood.rows.total_weight
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), least))
@@ -138,6 +137,13 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
         proper, escape = False, vectors[:, 0] / scale if eigenvalues[0] < 0 else None
     inverse = inverse / scale / scale[:, None]
     return Information(matrix, inverse, proper, escape, part.rows, share)
+
+
+def _hessian(likelihood: Likelihood, parameters: Parameters) -> Matrix:
+    if likelihood.spread is not None:
+        return tied_hessian(likelihood, parameters)
+    sums = curvature(likelihood, parameters)
+    return sums.hessian(parameters, likelihood.penalty, likelihood.concentration)
 
 
 def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> Top:
@@ -209,7 +215,7 @@ def _moved(ascent: Ascent, step: Vector) -> Parameters:
     """Return theta after a step; its last logit stays."""
     theta = ascent.parameters.packed()
     theta[:-1] += step
-    return Parameters.unpacked(theta, len(ascent.parameters))
+    return ascent.parameters.at(theta)
 
 
 def _information(likelihood: Likelihood, parameters: Parameters, seed: int) -> Information:

@@ -30,7 +30,7 @@ from spectralmirror.mixture.starts import (
 from spectralmirror.mixture.task import Subspace, Task
 from spectralmirror.rows.types import Matrix
 
-__all__ = ["adapt_penalty", "find_maxima"]
+__all__ = ["adapt_penalty", "find_maxima", "prepared"]
 
 #: Inside a trusted subspace, the search ends when this many starts have reached the best maximum.
 N_AGREE = 3
@@ -130,7 +130,7 @@ def _checked(
     task: Task, likelihood: Likelihood, space: Subspace, maxima: list[Maximum]
 ) -> list[Maximum]:
     """Try a few starts outside the subspace; if one leads higher, search the whole space."""
-    working, best = _prepared(likelihood), maxima[0].ascent.value
+    working, best = prepared(likelihood), maxima[0].ascent.value
     ground = Ground(working, task.k, task.climber, task.rng)
     for kind in CHECKS:
         ascent = task.climber(working, KINDS[kind](ground), tol=FINE, beat=best)
@@ -144,7 +144,7 @@ def _search_whole_space(
     task: Task, likelihood: Likelihood, space: Subspace | None
 ) -> list[Maximum]:
     """Climb from starts of different kinds until several agree, then cross what they found."""
-    candidates, likelihood = _candidates(task, likelihood, space), _prepared(likelihood)
+    candidates, likelihood = _candidates(task, likelihood, space), prepared(likelihood)
     maxima: list[Maximum] = []
     for kind, start, levels in islice(candidates, min(FIRST_STARTS, task.n_init)):
         maxima.append(_climbed(task, likelihood, kind, start, levels, maxima))
@@ -196,12 +196,12 @@ def _candidates(task: Task, likelihood: Likelihood, space: Subspace | None) -> I
             before = split(likelihood, before)
         yield "before", before, ()
     yield "grown", grow(likelihood, task.k, task.climber), RELAXATION
-    ground = Ground(_prepared(likelihood), task.k, task.climber, task.rng)
+    ground = Ground(prepared(likelihood), task.k, task.climber, task.rng)
     for kind in cycle(CYCLE):
         yield kind, KINDS[kind](ground), _heated(likelihood, HEAT) if kind == "annealed" else ()
 
 
-def _prepared(likelihood: Likelihood) -> Likelihood:
+def prepared(likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of rows in working coordinates, if these take little memory."""
     rows = likelihood.rows.rows
     small = rows.n_present * rows.n_features * 8 < MOST_BYTES
@@ -257,7 +257,7 @@ def adapt_penalty(
     If the penalty is far from the one of the search, the independent starts climb on from where
     they ended, and the search continues.
     """
-    working = _prepared(likelihood)
+    working = prepared(likelihood)
     best = maxima[0].ascent.parameters
     chosen, ascent = choose_l2(working, best, task.climber, task.seed)
     if isinstance(task.init, Parameters):

@@ -149,7 +149,7 @@ def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
     e *= 1 if e[np.abs(e).argmax()] > 0 else -1
     profiles = np.vstack([v, v[c] - e])
     profiles[c] += e
-    return Parameters(profiles, np.append(log_p, log_p[c]))
+    return Parameters(profiles, np.append(log_p, log_p[c]), parameters.spread)
 
 
 def random_start(likelihood: Likelihood, k: int, rng: np.random.RandomState) -> Parameters:

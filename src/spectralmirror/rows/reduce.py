@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 
 from spectralmirror.rows.types import AnyArray
 
-__all__ = ["Sums", "collect", "one_blas_thread", "reduce", "small_matrices", "sum_of"]
+__all__ = ["Sums", "added", "collect", "one_blas_thread", "reduce", "small_matrices", "sum_of"]
 
 Block = TypeVar("Block")
 T = TypeVar("T")
@@ -112,7 +112,12 @@ def reduce(source: Any, statistic: Callable[[Any], T], *, factor: int = 1) -> T:
     if getattr(source, "is_remote", False):
         found: T = source.reduce(statistic, factor)
         return found
-    return functools.reduce(operator.add, _values(source.blocks(factor), statistic))
+    return added(_values(source.blocks(factor), statistic))
+
+
+def added(values: Iterable[T]) -> T:
+    """Return the sum of values of any kind, in their order."""
+    return functools.reduce(operator.add, values)
 
 
 def collect(source: Any, function: Callable[[Any], AnyArray]) -> AnyArray:
@@ -123,7 +128,7 @@ def collect(source: Any, function: Callable[[Any], AnyArray]) -> AnyArray:
 def sum_of(blocks: Iterable[Block], statistic: Callable[[Block], T]) -> T:
     """Return the sum over the blocks one by one, for one of several processes on a machine."""
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        return functools.reduce(operator.add, map(statistic, blocks))
+        return added(map(statistic, blocks))
 
 
 def _values(source: Iterable[Block], function: Callable[[Block], T]) -> Iterator[T]:

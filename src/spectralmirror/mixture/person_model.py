@@ -1,0 +1,131 @@
+"""Likelihoods, predictions and profiles of persons, for rows of any number of persons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from spectralmirror.mixture.persons import Persons, batches, stranger_log_f
+from spectralmirror.responses import Response
+from spectralmirror.rows.types import Matrix, Vector
+
+__all__ = ["History", "PersonModel", "PersonProfiles"]
+
+
+class PersonProfiles(NamedTuple):
+    """What is known about persons from their labels.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_persons,)
+        The persons, sorted.
+    coef : ndarray of shape (n_persons, n_features)
+        Posterior mean of each person's profile, in the units of X.
+    coef_standard_deviation : ndarray of shape (n_persons, n_features)
+        Posterior standard deviation of its entries.
+    intercept : ndarray of shape (n_persons,)
+        Posterior mean of the intercept.
+    intercept_standard_deviation : ndarray of shape (n_persons,)
+        Its posterior standard deviation.
+    """
+
+    groups: NDArray[Any]
+    coef: Matrix
+    coef_standard_deviation: Matrix
+    intercept: Vector
+    intercept_standard_deviation: Vector
+
+
+class History(NamedTuple):
+    """Labelled rows of persons: features, labels of -1 and +1, and the number of each person."""
+
+    X: Any
+    signs: Vector
+    numbers: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PersonModel:
+    """A fitted mixture, as far as persons need it.
+
+    Attributes
+    ----------
+    scores : callable
+        X -> t of shape (n, k) and W of shape (n, q), as in :mod:`persons`.
+    weights : ndarray of shape (k,)
+        Weights of the classes.
+    response : Response
+        f.
+    """
+
+    scores: Callable[[Any], tuple[Matrix, Matrix]]
+    weights: Vector
+    response: Response
+
+    def log_f_of_rows(self, t: Matrix, W: Matrix) -> Matrix:
+        """Return log E f(t + W z), each row for a person of whom nothing is known."""
+        return stranger_log_f(t, np.linalg.norm(W, axis=1), self.response)
+
+    def log_likelihood(self, history: History) -> Matrix:
+        """Return log P(labels | class l) of each person, shape (n_persons, k)."""
+        return np.vstack([persons.log_likelihood for _, persons in self._persons(history)])
+
+    def _persons(self, history: History) -> Iterator[tuple[slice, Persons]]:
+        """Yield batches of persons, by their numbers, and their posteriors."""
+        order = np.argsort(history.numbers, kind="stable")
+        sizes = np.bincount(history.numbers)
+        ends = np.cumsum(sizes)
+        q = self.scores(history.X[:1])[1].shape[1]
+        for here in batches(sizes, Persons.width(q)):
+            begin = ends[here.start] - sizes[here.start]
+            rows = order[begin : ends[here.stop - 1]]
+            t, W = self.scores(history.X[rows])
+            starts = (ends - sizes)[here] - begin
+            yield here, Persons.of(t, W, history.signs[rows], starts, self.response)
+
+    def probabilities(self, X: Any, numbers: NDArray[np.int64], history: History) -> Matrix:
+        """Return P(y = -1) and P(y = +1) for rows of persons with a history, shape (n, 2)."""
+        found = np.empty((len(numbers), 2))
+        for here, persons in self._persons(history):
+            of_classes = softmax(persons.log_likelihood + np.log(self.weights), axis=1)
+            asked = np.flatnonzero((numbers >= here.start) & (numbers < here.stop))
+            for rows in self._pieces(asked, persons):
+                who = numbers[rows] - here.start
+                t, W = self.scores(X[rows])
+                for column, sign in enumerate((-1.0, 1.0)):
+                    expected = persons.expected(sign * t, sign * W, who, self.response)
+                    found[rows, column] = (expected * of_classes[who]).sum(axis=1)
+        return np.minimum(found, 1.0)
+
+    @staticmethod
+    def _pieces(rows: NDArray[np.intp], persons: Persons) -> Iterator[NDArray[np.intp]]:
+        """Yield parts of the rows that need as much memory as one batch of persons."""
+        width = persons.nodes[0].size
+        for part in batches(np.ones(len(rows), dtype=np.intp), width):
+            yield rows[part]
+
+    def moments(
+        self, history: History, coef: Matrix, spread: Matrix
+    ) -> tuple[Matrix, Matrix]:
+        """Return posterior means and standard deviations of coefficients u_l + B z.
+
+        `coef` has shape (k, m) and `spread` (m, q); both results have shape (n_persons, m).
+        """
+        means, deviations = [], []
+        for _, persons in self._persons(history):
+            of_classes = softmax(persons.log_likelihood + np.log(self.weights), axis=1)
+            z, zz = persons.moments()
+            shift = z @ spread.T  # (n_persons, k, m)
+            mean = np.einsum("gk,gkm->gm", of_classes, coef + shift)
+            within = np.einsum("mq,gkqp,mp->gkm", spread, zz, spread, optimize=True)
+            # E[(u_l - mean + B z)^2], class by class: small differences of large numbers are avoided
+            apart = coef - mean[:, None]
+            square = np.einsum("gk,gkm->gm", of_classes, within + 2 * apart * shift + apart**2)
+            means.append(mean)
+            deviations.append(np.sqrt(np.maximum(square, 0)))
+        return np.vstack(means), np.vstack(deviations)

@@ -1,0 +1,173 @@
+"""How much persons of one class differ: the shape of B, and the nodes that stand for persons.
+
+Person g of class l has the profile u_l + B z_g with z_g ~ N(0, I), per standard deviation of the
+features; the intercept, if there is one, is the last coefficient, at the mean of the features. An
+integral over z is a sum over nodes z_r of weights w_r, so that the labels come from k R classifiers
+u_l + B z_r whose parameters are tied: the sums over rows are those of a mixture without spread.
+
+B has few free entries b. With I for the coefficients, it is
+
+    "intercept"   b e'          for the intercept e alone
+    "diagonal"    diag(b)       each coefficient by itself
+    "factor"      [diag(b), c]  and one factor that all share, B B' = diag(b^2) + c c'
+    "full"        symmetric     any covariance B B'
+
+The prior of b is proportional to |b| exp(-1/2 sum_e l2_e b_e^2). Persons always differ a little:
+its first factor keeps B away from 0, where the few labels of a person would put it half of the time
+even if B is not 0 (Chung et al. 2013), and has next to no effect where labels determine B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, ndtri
+from scipy.stats import qmc
+
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
+
+__all__ = ["KINDS", "Spread", "nodes_of"]
+
+KINDS = ("intercept", "diagonal", "factor", "full")
+#: The first penalty on b: a prior of standard deviation 3, for log-odds per standard deviation.
+FIRST_L2 = 0.1
+#: Nodes of the quadrature of one dimension, and for each of two dimensions.
+ONE, TWO = 41, 15
+#: Norms of b count as at least the root of this.
+TINY = 1e-12
+#: Nodes of a smaller weight, relative to the largest, are left out.
+LEAST_WEIGHT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The shape of B, the prior of its entries, and the nodes.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    rows, columns : ndarray of shape (m,)
+        Where B is not 0.
+    entries : ndarray of shape (m,)
+        The number of the free entry that stands there.
+    n_coefficients : int
+        Number of rows of B.
+    penalty : ndarray of shape (n_entries,)
+        l2 of each entry.
+    nodes : ndarray of shape (R, q)
+        z_r.
+    log_weights : ndarray of shape (R,)
+        log w_r.
+    """
+
+    kind: str
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    entries: NDArray[np.intp]
+    n_coefficients: int
+    penalty: Vector
+    nodes: Matrix
+    log_weights: Vector
+
+    @classmethod
+    def of(cls, kind: str, n_coefficients: int, n_nodes: int, seed: int) -> Spread:
+        """Return a spread of some kind, with about so many nodes."""
+        p = n_coefficients
+        each = np.arange(p)
+        rows, columns, entries = each, each, each
+        if kind == "intercept":
+            rows, columns, entries = each[-1:], each[:1], each[:1]
+        elif kind == "factor":
+            rows, columns = np.tile(each, 2), np.append(each, np.full(p, p))
+            entries = np.arange(2 * p)
+        elif kind == "full":
+            above, right = np.triu_indices(p, 1)
+            pairs = p + np.arange(len(above))
+            rows, columns = np.concatenate([each, above, right]), np.concatenate([each, right, above])
+            entries = np.concatenate([each, pairs, pairs])
+        nodes, log_weights = nodes_of(int(columns.max()) + 1, n_nodes, seed)
+        penalty = np.full(entries.max() + 1, FIRST_L2)
+        return cls(kind, rows, columns, entries, p, penalty, nodes, log_weights)
+
+    def __len__(self) -> int:
+        """Return the number of free entries."""
+        return len(self.penalty)
+
+    @property
+    def is_deviation(self) -> NDArray[np.bool_]:
+        """Which entries are standard deviations of single coefficients, rather than ties."""
+        return np.arange(len(self)) < (1 if self.kind == "intercept" else self.n_coefficients)
+
+    def with_nodes(self, n_nodes: int, seed: int) -> Spread:
+        """Return the same spread with other nodes."""
+        nodes, log_weights = nodes_of(self.nodes.shape[1], n_nodes, seed)
+        return replace(self, nodes=nodes, log_weights=log_weights)
+
+    def with_penalty(self, penalty: Vector) -> Spread:
+        """Return the same spread with other penalties."""
+        return replace(self, penalty=penalty)
+
+    def log_prior(self, b: Vector) -> float:
+        """Return log |b| - 1/2 sum_e l2_e b_e^2."""
+        square = float(b @ b)
+        return 0.5 * float(np.log(max(square, TINY)) - self.penalty @ np.square(b))
+
+    def prior_slope(self, b: Vector) -> Vector:
+        """Return the gradient of :meth:`log_prior`."""
+        return np.asarray(b / max(float(b @ b), TINY) - self.penalty * b)
+
+    def prior_curvature(self, b: Vector) -> Matrix:
+        """Return minus the second derivatives of :meth:`log_prior`."""
+        square = max(float(b @ b), TINY)
+        away = 2 * np.outer(b, b) / square**2 - np.eye(len(b)) / square
+        return np.asarray(np.diag(self.penalty) + away)
+
+    @property
+    def log_mean_norm(self) -> float:
+        """Log of the mean of |b| if b ~ N(0, 1 / l2), which normalises the prior."""
+        half = len(self) / 2
+        of_unit = gammaln(half + 0.5) - gammaln(half) + 0.5 * np.log(2)
+        return float(of_unit - 0.5 * np.log(self.penalty).mean())
+
+    def matrix(self, b: Vector) -> Matrix:
+        """Return B."""
+        B = np.zeros((self.n_coefficients, self.nodes.shape[1]))
+        B[self.rows, self.columns] = b[self.entries]
+        return B
+
+    def pulled(self, slopes: Matrix) -> Vector:
+        """Return the gradient with respect to b, from that with respect to B."""
+        found = np.bincount(self.entries, slopes[self.rows, self.columns], minlength=len(self))
+        return np.asarray(found)
+
+    def directions(self) -> AnyArray:
+        """Return the change of B z_r with b, shape (R, n_coefficients, n_entries)."""
+        found = np.zeros((len(self.nodes), self.n_coefficients, len(self)))
+        found[:, self.rows, self.entries] = self.nodes[:, self.columns]
+        return found
+
+
+def nodes_of(q: int, n_nodes: int, seed: int) -> tuple[Matrix, Vector]:
+    """Return nodes of shape (R, q) for N(0, I), and the logarithms of their weights.
+
+    Gauss-Hermite quadrature for one or two dimensions. For more, scrambled Sobol points and their
+    mirror images, with exactly the covariance I if there are enough of them.
+    """
+    if q <= 2:
+        x, w = np.polynomial.hermite_e.hermegauss(ONE if q == 1 else TWO)
+        grid = np.stack(np.meshgrid(*[x] * q, indexing="ij"), axis=-1).reshape(-1, q)
+        weights = np.prod(np.stack(np.meshgrid(*[w] * q, indexing="ij"), axis=-1), axis=-1).ravel()
+        kept = weights > LEAST_WEIGHT * weights.max()
+        return grid[kept], np.log(weights[kept] / weights[kept].sum())
+    power = max(int(np.ceil(np.log2(n_nodes / 2))), 1)
+    half = ndtri(qmc.Sobol(q, rng=np.random.default_rng(seed)).random_base2(power))
+    nodes = np.vstack([half, -half])
+    if len(half) > 2 * q:
+        root = np.linalg.cholesky(nodes.T @ nodes / len(nodes))
+        nodes = np.linalg.solve(root, nodes.T).T
+    else:
+        nodes /= np.sqrt(np.square(nodes).mean(axis=0))
+    return nodes, np.full(len(nodes), -np.log(len(nodes)))

@@ -1,0 +1,239 @@
+"""The choice of the kind of spread, together with the number of classes.
+
+For each number of classes, the fit without spread comes first. Kinds of spread start from it, and
+from fits of the same kind with fewer classes. Kinds are compared on the same rows with few nodes;
+those that come close to the best are fitted again with many, and the winner to all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spectralmirror.mixture.fitting import Fit
+from spectralmirror.mixture.selection import (
+    CRITERIA,
+    FEW_STARTS,
+    MARGINS,
+    MOST_COMPONENTS,
+    Candidate,
+)
+from spectralmirror.mixture.spread_fitting import (
+    comparison_sample,
+    finished,
+    fit_spread,
+    with_many_nodes,
+)
+from spectralmirror.mixture.task import Task
+
+__all__ = ["MOST_TIED", "SpreadChoice", "select_spread"]
+
+#: Kinds whose score is within this of the best are fitted again with many nodes.
+CLOSE = 10.0
+#: A covariance of more coefficients than this is not tried unless it is asked for.
+MOST_TIED = 20
+#: Kinds that tie coefficients to each other are tried only where these are better than no spread.
+SIMPLE, TIED = ("intercept", "diagonal"), ("factor", "full")
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadChoice:
+    """What was chosen, and what it was compared with.
+
+    Attributes
+    ----------
+    best : Candidate
+        The chosen number of classes and kind of spread, fitted to all rows.
+    scores : dict
+        The score of each (number of classes, kind) that was tried, on the rows on which they were
+        compared; larger is better.
+    tried : dict
+        The fits behind them.
+    """
+
+    best: Candidate
+    scores: dict[tuple[int, str | None], float]
+    tried: dict[tuple[int, str | None], Candidate]
+
+    def best_of_each(self, kinds: tuple[str | None, ...]) -> dict[int, Candidate]:
+        """Return the best fit of these kinds for each number of classes."""
+        found: dict[int, tuple[str | None, float]] = {}
+        for (k, kind), score in self.scores.items():
+            if kind in kinds and score > found.get(k, (None, -np.inf))[1]:
+                found[k] = kind, score
+        return {k: self.tried[k, kind] for k, (kind, _) in found.items()}
+
+
+@dataclass(eq=False)
+class _Search:
+    """The fits so far.
+
+    Attributes
+    ----------
+    fit_k : callable
+        (k, before, n_init) -> fit of k classes without spread.
+    task_of : callable
+        k -> Task.
+    kinds : tuple
+        The kinds of spread that may be chosen; None for no spread.
+    criterion : str
+        One of `CRITERIA`.
+    """
+
+    fit_k: Callable[..., Candidate]
+    task_of: Callable[[int], Task]
+    kinds: tuple[str | None, ...]
+    criterion: str
+    discrete: dict[int, Candidate] = field(default_factory=dict)
+    tasks: dict[int, Task] = field(default_factory=dict)
+    tried: dict[tuple[int, str | None], Candidate] = field(default_factory=dict)
+
+    def score(self, k: int, kind: str | None) -> float:
+        """Return the score of a fit, -inf if there is none."""
+        found = self.tried.get((k, kind))
+        return -np.inf if found is None else CRITERIA[self.criterion](found)
+
+    def best_score(self, k: int) -> float:
+        """Return the best score that k classes have with a kind that may be chosen."""
+        return max(self.score(k, kind) for kind in self.kinds)
+
+    def try_number(self, k: int, n_init: int | None) -> bool:
+        """Fit k classes with all kinds; return False if some were left without rows."""
+        self.discrete[k] = self.fit_k(k, self.discrete.get(k - 1), n_init)
+        if self.discrete[k].fit.n_dropped:
+            return False
+        for kind in self._worthwhile(k):
+            self.try_kind(k, kind, self.discrete[k].fit)
+        return True
+
+    def _worthwhile(self, k: int) -> Iterator[str | None]:
+        """Yield no spread, simple kinds, and those with ties if a simple one helps."""
+        yield None
+        simple = [kind for kind in SIMPLE if kind in self.kinds]
+        yield from simple
+        helps = not simple or max(self.score(k, kind) for kind in simple) > self.score(k, None)
+        yield from (kind for kind in TIED if helps and kind in self.kinds)
+
+    def try_kind(self, k: int, kind: str | None, discrete: Fit | None) -> None:
+        """Fit k classes with a kind of spread."""
+        if k not in self.tasks:
+            self.tasks[k] = self.task_of(k)
+        last = self.discrete[max(self.discrete)]
+        task, features = self.tasks[k], last.features
+        sample = comparison_sample(task, last.fit)
+        fewer = {m: one.fit for (m, other), one in self.tried.items() if other == kind and m < k}
+        self.tried[k, kind] = Candidate(fit_spread(task, sample, discrete, kind, fewer), features)
+
+    def may_rise(self, k: int) -> bool:
+        """Return whether k + 1 classes may be better than all before.
+
+        That is so if k were clearly better than k - 1, or if classes without spread would overtake
+        the best if they went on rising as they do.
+        """
+        before = max(self.best_score(m) for m in range(1, k)) if k > 1 else -np.inf
+        if self.best_score(k) > before + MARGINS[self.criterion]:
+            return True
+        if None not in self.kinds:
+            return False
+        rise = self.score(k, None) - self.score(k - 1, None)
+        return bool(self.score(k, None) + rise > max(before, self.best_score(k)))
+
+    def renew(self, numbers: list[int]) -> None:
+        """Fit those that come close to the best again with many nodes, the best one first.
+
+        With few nodes, a fit can adapt to them, and its score is too good.
+        """
+        renewed: set[tuple[int, str | None]] = set()
+        while True:
+            eligible = [(k, kind) for k in numbers for kind in self.kinds if (k, kind) in self.tried]
+            eligible.sort(key=lambda one: -self.score(*one))
+            best = max((self.score(*one) for one in eligible if one in renewed), default=-np.inf)
+            left = [
+                one for one in eligible if one not in renewed and self.score(*one) > best - CLOSE
+            ]
+            if not left:
+                return
+            k, kind = left[0]
+            old = self.tried[k, kind]
+            renewed.add((k, kind))
+            self.tried[k, kind] = Candidate(with_many_nodes(self.tasks[k], old.fit), old.features)
+
+    def chosen(self, numbers: list[int]) -> tuple[int, str | None]:
+        """Return the best kind of the smallest number of classes that is not clearly worse."""
+        best: tuple[int, str | None] | None = None
+        for k in numbers:
+            kind = max(self.kinds, key=lambda one: self.score(k, one))
+            margin = MARGINS[self.criterion]
+            if best is None or self.score(k, kind) > self.score(*best) + margin:
+                best = k, kind
+        assert best is not None
+        return best
+
+
+def select_spread(
+    fit_k: Callable[..., Candidate],
+    task_of: Callable[[int], Task],
+    k: int | None,
+    kinds: tuple[str | None, ...],
+    criterion: str,
+    *,
+    lead_up: bool = True,
+) -> SpreadChoice:
+    """Choose the kind of spread, and the number of classes unless it is given.
+
+    Parameters
+    ----------
+    fit_k : callable
+        (k, before, n_init) -> fit of k classes without spread, as in :func:`select`.
+    task_of : callable
+        k -> the task of fitting k classes.
+    k : int or None
+        The number of classes, None to choose it.
+    kinds : tuple
+        The kinds that may be chosen, None for no spread.
+    criterion : str
+        One of `CRITERIA`.
+    lead_up : bool
+        Whether fewer classes may be fitted as well, for starts of k classes.
+    """
+    search = _Search(fit_k, task_of, kinds, criterion)
+    if k is None:
+        numbers = []
+        for number in range(1, MOST_COMPONENTS + 1):
+            if not search.try_number(number, FEW_STARTS if number > 1 else None):
+                break
+            numbers.append(number)
+            if number > 1 and not search.may_rise(number):
+                break
+    else:
+        numbers = [k]
+        if lead_up:
+            _lead_up_to(search, k)
+        search.try_number(k, None)
+    search.renew(numbers)
+    number, kind = search.chosen(numbers)
+    discrete = search.discrete[number]
+    if kind is None:
+        best = discrete
+        if k is None and len(best.fit.starts) >= FEW_STARTS:
+            again = fit_k(number, best, None)
+            better = CRITERIA[criterion](again) > CRITERIA[criterion](best)
+            best = again if better and not again.fit.n_dropped else best
+    else:
+        task = search.tasks[number]
+        fit = finished(task, discrete.fit.likelihood, search.tried[number, kind].fit)
+        best = Candidate(fit, discrete.features)
+    scores = {one: search.score(*one) for one in search.tried}
+    return SpreadChoice(best, scores, search.tried)
+
+
+def _lead_up_to(search: _Search, k: int) -> None:
+    """Fit fewer classes, from which those of k classes can start."""
+    if k > 1:
+        search.try_number(1, None)
+    for number in range(2, k):
+        for kind in search.kinds:
+            if kind is not None:
+                search.try_kind(number, kind, None)
