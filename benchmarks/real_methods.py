@@ -23,7 +23,7 @@ from spectralmirror import LinearClassifierMixture
 
 PEERS = Path(__file__).with_name("real_peers.R")
 #: Seconds that a call of R may take.
-TIME_LIMIT = 120
+TIME_LIMITS = {"flexmix": 120, "lme4": 300, "bayesm": 600}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def boosting(problem: Problem) -> np.ndarray:
 def mixture(problem: Problem, k: int | str) -> np.ndarray:
     """Our mixture; known persons have the component weights that their training rows give."""
     model = LinearClassifierMixture(
-        k, fit_intercept=problem.intercept, random_state=problem.seed
+        k, spread=None, fit_intercept=problem.intercept, random_state=problem.seed
     ).fit(problem.X, problem.y, groups=problem.groups)
     weights = None
     if problem.known:
@@ -89,10 +89,21 @@ def mixture(problem: Problem, k: int | str) -> np.ndarray:
     return model.predict_proba(problem.X_test, weights)[:, 1]
 
 
-def peer(problem: Problem, package: str) -> np.ndarray | None:
+def spread_mixture(problem: Problem) -> np.ndarray:
+    """Our mixture whose persons differ by degrees; of known ones, it uses the training rows."""
+    model = LinearClassifierMixture(
+        "auto", spread="auto", fit_intercept=problem.intercept, random_state=problem.seed
+    ).fit(problem.X, problem.y, groups=problem.groups)
+    if not problem.known:
+        return model.predict_proba(problem.X_test)[:, 1]
+    history = (problem.X, problem.y, problem.groups)
+    return model.predict_proba(problem.X_test, groups=problem.groups_test, history=history)[:, 1]
+
+
+def peer(problem: Problem, package: str, variant: str) -> np.ndarray | None:
     """Return what `real_peers.R` predicts, or None if it fails or takes too long."""
     scaler = StandardScaler(with_mean=problem.intercept).fit(problem.X)
-    command = ["Rscript", str(PEERS), package]
+    command = ["Rscript", str(PEERS), package, variant]
     command += [f"{number:d}" for number in (problem.intercept, problem.known, problem.seed)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -101,7 +112,7 @@ def peer(problem: Problem, package: str) -> np.ndarray | None:
         frame(scaler.transform(problem.X_test), problem.groups_test).write_csv(folder / "test.csv")
         try:
             subprocess.run(
-                command, cwd=folder, capture_output=True, check=True, timeout=TIME_LIMIT,
+                command, cwd=folder, capture_output=True, check=True, timeout=TIME_LIMITS[package],
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             )  # fmt: skip
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
@@ -116,28 +127,32 @@ def frame(X: np.ndarray, groups: np.ndarray | None) -> pl.DataFrame:
     return table if groups is None else table.with_columns(group=pl.Series(groups))
 
 
-def lme4(problem: Problem) -> np.ndarray | None:
-    """Logistic regression with a random intercept for each person, by `glmer`."""
-    return None if problem.groups is None else peer(problem, "lme4")
-
-
-#: The first is the one that others are compared with.
+#: The first is the one that others are compared with. Names of R's begin with their package.
 METHODS: dict[str, Method] = {
     "logistic": logistic_regression,
     "boosting": boosting,
     "ours k=2": partial(mixture, k=2),
     "ours auto": partial(mixture, k="auto"),
-    "flexmix": partial(peer, package="flexmix"),
-    "lme4": lme4,
+    "ours spread": spread_mixture,
+    "flexmix k=2": partial(peer, package="flexmix", variant="2"),
+    "flexmix k=3": partial(peer, package="flexmix", variant="3"),
+    "lme4": partial(peer, package="lme4", variant="intercept"),
+    "lme4 slopes": partial(peer, package="lme4", variant="slopes"),
+    "bayesm 1": partial(peer, package="bayesm", variant="1"),
+    "bayesm 3": partial(peer, package="bayesm", variant="3"),
 }
+#: Methods that model how persons differ: they are left out where rows stand alone.
+OF_PERSONS = ("ours spread", "lme4", "lme4 slopes", "bayesm 1", "bayesm 3")
+#: Methods that take minutes.
+SLOW = ("bayesm 1", "bayesm 3")
 
 
 def available_methods() -> dict[str, Method]:
     """Return the methods that can run here, and print which packages of R are missing."""
-    missing = [name for name in ("flexmix", "lme4") if not has_package(name)]
+    missing = [name for name in TIME_LIMITS if not has_package(name)]
     for name in missing:
         print(f"{name} is skipped: it needs R (Debian and Ubuntu: apt-get install r-cran-{name}).")
-    return {name: method for name, method in METHODS.items() if name not in missing}
+    return {name: method for name, method in METHODS.items() if name.split()[0] not in missing}
 
 
 def has_package(name: str) -> bool:

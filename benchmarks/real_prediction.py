@@ -1,23 +1,32 @@
-"""Held-out log-loss on real data, against logistic regression, boosting, flexmix and lme4.
+"""Held-out log-loss on real data, against logistic regression, boosting, flexmix, lme4 and bayesm.
 
 Run with ``python -m benchmarks.real_prediction``. ``DATA=folder`` names a folder such as
 `benchmarks/real.py` reads; without it, only the votes of the Senate are used. ``SEEDS=3`` repeats
-the splits, ``SETS=cems,mroz,senate`` takes some of the sets. LOKY_MAX_CPU_COUNT=1 uses one core.
+the splits. Parts can be repeated: ``SETS=cems,mroz,senate`` takes some of the sets,
+``TASKS=known,new`` some of the tasks ("rows", "new", "known", "components"), and
+``METHODS='ours spread,bayesm 1'`` some of the methods, besides the logistic regression that others
+are compared with. LOKY_MAX_CPU_COUNT=1 uses one core.
 
-A cell of the tables holds the log-loss per row, and its difference from that of logistic regression
-in thousandths: negative is better. A star says that the difference exceeds two standard errors,
-computed from the differences of the held-out rows, or from their sums over each person. They
-ignore that folds share training rows. "-" is printed if a method failed or took too long in any
-fold. "CPU s" are the processor seconds of one fit of ours, with k=2 and with "auto". The last line
-holds the mean and the worst difference over the cases, and their number if a method failed in some.
+A cell of the tables holds three lines. The first is the log-loss per row. The second is its
+difference from that of logistic regression in thousandths: negative is better. A star says that the
+difference exceeds two standard errors, computed from the differences of the held-out rows, or from
+their sums over each person. They ignore that folds share training rows. The third line holds the
+processor seconds of one fit with its predictions; those of R contain its start, about a second.
+"-" is printed if a method failed or took too long in any fold. The last row holds the mean and the
+worst difference over the cases, and their number if a method failed in some.
+
+"lme4" is `glmer` with a random intercept; "lme4 slopes" has random coefficients of all features,
+uncorrelated or (up to 6 features) correlated, whichever has the smaller BIC, fitted with nAGQ=0.
+"bayesm 1" and "bayesm 3" are `rhierMnlRwMixture` with 1 and 3 normal components, 12,000 draws. For
+new persons bayesm runs only if METHODS names it: five folds take it long.
 """
 
 from __future__ import annotations
 
 import os
-import time
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -28,7 +37,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from threadpoolctl import threadpool_limits
 
 from benchmarks.real_cases import RealCase, load_folder, senate_cases
-from benchmarks.real_methods import Method, Problem, available_methods
+from benchmarks.real_methods import METHODS, OF_PERSONS, SLOW, Method, Problem, available_methods
 from benchmarks.simulated import CONSOLE, over_seeds, table
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.metrics import component_error
@@ -48,7 +57,7 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Minus the log-probability of each test label, and the processor seconds of this process."""
+    """Minus the log-probability of each test label, and processor seconds, those of R included."""
 
     losses: np.ndarray
     seconds: float
@@ -79,12 +88,27 @@ def known_persons(case: RealCase, seed: int) -> list[Fold]:
     return [Fold(np.sort(order[~tested]), np.sort(order[tested]), known=True)]
 
 
-#: The tasks: whether they need persons, and their folds.
-TASKS: dict[str, tuple[bool, Callable[[RealCase, int], list[Fold]]]] = {
-    "Rows alone, 5 folds": (False, rows_alone),
-    "New persons, 5 folds of persons": (True, new_persons),
-    "Known persons, half of the rows of each": (True, known_persons),
+@dataclass(frozen=True)
+class Task:
+    """Title of its table, whether it needs persons, and its folds."""
+
+    title: str
+    needs_persons: bool
+    folds: Callable[[RealCase, int], list[Fold]]
+
+
+TASKS = {
+    "rows": Task("Rows alone, 5 folds", False, rows_alone),
+    "new": Task("New persons, 5 folds of persons", True, new_persons),
+    "known": Task("Known persons, half of the rows of each", True, known_persons),
 }
+#: Finding hidden components is a task without folds.
+COMPONENTS = "components"
+
+
+def processor_seconds() -> float:
+    """Return the seconds that this process and its finished children have used."""
+    return sum(os.times()[:4])
 
 
 def evaluate(case: RealCase, method: Method, fold: Fold, seed: int) -> Evaluation | None:
@@ -94,11 +118,11 @@ def evaluate(case: RealCase, method: Method, fold: Fold, seed: int) -> Evaluatio
         case.X[train], case.y[train], None if groups is None else groups[train],
         case.X[test], None if groups is None else groups[test], case.intercept, fold.known, seed,
     )  # fmt: skip
-    start = time.process_time()
+    start = processor_seconds()
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         p = method(problem)
-    seconds = time.process_time() - start
+    seconds = processor_seconds() - start
     if p is None:
         return None
     p = np.clip(p, SMALLEST, 1 - SMALLEST)
@@ -122,12 +146,13 @@ def standard_error(differences: np.ndarray, persons: np.ndarray) -> float:
 
 
 def cell(found: Evaluation | None, base: Evaluation, persons: np.ndarray) -> str:
-    """Return the log-loss and its difference from the base, in thousandths."""
+    """Return the log-loss, its difference from the base in thousandths, and the seconds."""
     if found is None:
         return "-"
     differences = found.losses - base.losses
     star = "*" if abs(differences.mean()) > 2 * standard_error(differences, persons) > 0 else " "
-    return f"{found.losses.mean():.4f} {1000 * differences.mean():+5.1f}{star}"
+    difference = f"{1000 * differences.mean():+.1f}{star}"
+    return f"{found.losses.mean():.4f} \n{difference}\n{found.seconds:.1f} s"
 
 
 def add_case(made: Table, case: RealCase, folds: list[Fold], found: dict) -> None:
@@ -135,10 +160,11 @@ def add_case(made: Table, case: RealCase, folds: list[Fold], found: dict) -> Non
     rows = np.concatenate([fold.test for fold in folds])
     persons = rows if case.groups is None else case.groups[rows]
     base, *others = found.values()
+    size = f"{case.X.shape[0]} x {case.X.shape[1]}"
     made.add_row(
-        case.name, f"{case.X.shape[0]} x {case.X.shape[1]}", str(case.n_persons or ""),
-        f"{base.losses.mean():.4f}", *(cell(other, base, persons) for other in others),
-        " / ".join(f"{found[name].seconds:.2g}" for name in found if name.startswith("ours")),
+        case.name, size if case.groups is None else f"{size}\n{case.n_persons} persons",
+        f"{base.losses.mean():.4f}\n\n{base.seconds:.1f} s",
+        *(cell(other, base, persons) for other in others),
     )  # fmt: skip
 
 
@@ -150,21 +176,21 @@ def add_summary(made: Table, results: list[dict]) -> None:
         done = [found for found in results if found[name] is not None]
         gaps = [1000 * (found[name].losses - found[base].losses).mean() for found in done]
         few = "" if len(gaps) == len(results) else f" ({len(gaps)})"
-        cells.append(f"{np.mean(gaps):+.1f}, {max(gaps):+.1f}{few}" if gaps else "-")
-    made.add_section()
-    made.add_row("mean, worst", "", "", "", *cells, "")
+        cells.append(f"{np.mean(gaps):+.1f}{few}\n{max(gaps):+.1f}" if gaps else "-")
+    made.add_row("mean, worst", "", "", *cells)
 
 
-def compare(task: str, cases: list[RealCase], methods: dict[str, Method], seeds: int) -> None:
+def compare(task: Task, cases: list[RealCase], methods: dict[str, Method], seeds: int) -> None:
     """Evaluate all methods on all cases and print their table."""
-    folds = [[f for seed in range(seeds) for f in TASKS[task][1](case, seed)] for case in cases]
+    folds = [[f for seed in range(seeds) for f in task.folds(case, seed)] for case in cases]
     jobs = [
         (case, method, fold, number * seeds // len(several))
         for case, several in zip(cases, folds, strict=True)
         for method, (number, fold) in product(methods.values(), enumerate(several))
     ]
-    evaluations = iter(over_seeds(evaluate, jobs, task))
-    made = table(task, ("case", "rows", "persons", *methods, "CPU s"))
+    evaluations = iter(over_seeds(evaluate, jobs, task.title))
+    made = table(task.title, ("case", "rows", *methods))
+    made.show_lines = True
     results = []
     for case, several in zip(cases, folds, strict=True):
         found = {name: joined([next(evaluations) for _ in several]) for name in methods}
@@ -176,7 +202,7 @@ def compare(task: str, cases: list[RealCase], methods: dict[str, Method], seeds:
 
 def share_right(case: RealCase, seed: int) -> float:
     """Return the share of rows, or of persons, whose hidden component a fit of two finds."""
-    model = LinearClassifierMixture(2, fit_intercept=case.intercept, random_state=seed)
+    model = LinearClassifierMixture(2, spread=None, fit_intercept=case.intercept, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(case.X, case.y, groups=case.groups)
@@ -195,21 +221,40 @@ def compare_components(cases: list[RealCase], seeds: int) -> None:
     CONSOLE.print(made)
 
 
+def chosen(variable: str, names: Iterable[str]) -> list[str]:
+    """Return the names that an environment variable lists, or all of them if it is not set."""
+    names = list(names)
+    wanted = os.environ.get(variable)
+    if not wanted:
+        return names
+    for name in wanted.split(","):
+        if name not in names:
+            sys.exit(f"{variable}: there is no {name!r}. There are: {', '.join(names)}.")
+    return [name for name in names if name in wanted.split(",")]
+
+
+def omitted(task: Task) -> tuple[str, ...]:
+    """Return the methods that are left out of a task."""
+    if not task.needs_persons:
+        return OF_PERSONS
+    return SLOW if task is TASKS["new"] and not os.environ.get("METHODS") else ()
+
+
 def main() -> None:
-    folder, wanted = os.environ.get("DATA"), os.environ.get("SETS")
-    seeds = int(os.environ.get("SEEDS", "1"))
+    folder, seeds = os.environ.get("DATA"), int(os.environ.get("SEEDS", "1"))
     sets = {case.name: [case] for case in load_folder(Path(folder))} if folder else {}
     sets["senate"] = senate_cases()
-    chosen = wanted.split(",") if wanted else list(sets)
-    cases = [case for name, several in sets.items() if name in chosen for case in several]
-    methods = available_methods()
-    for task, (needs_persons, _) in TASKS.items():
-        suitable = [case for case in cases if (case.groups is not None) == needs_persons]
-        usable = {name: m for name, m in methods.items() if needs_persons or name != "lme4"}
+    cases = [case for name in chosen("SETS", sets) for case in sets[name]]
+    tasks, base = chosen("TASKS", [*TASKS, COMPONENTS]), next(iter(METHODS))
+    wanted = {base, *chosen("METHODS", METHODS)}
+    methods = {name: m for name, m in available_methods().items() if name in wanted}
+    for task in (TASKS[name] for name in tasks if name != COMPONENTS):
+        suitable = [case for case in cases if (case.groups is not None) == task.needs_persons]
+        usable = {name: m for name, m in methods.items() if name not in omitted(task)}
         if suitable:
             compare(task, suitable, usable, seeds)
     hidden = [case for case in cases if case.components is not None]
-    if hidden:
+    if hidden and COMPONENTS in tasks:
         compare_components(hidden, seeds)
 
 

@@ -49,6 +49,8 @@ LEAST_L2, MOST_L2 = 0.01, 1e4
 #: The choice of the penalty ends when its logarithm changes by less than this; once it changes by
 #: less than NEAR, climbs end at EXACT. One round changes it by a factor of LARGEST_STEP at most.
 SETTLED, NEAR, EXACT = 1e-4, 0.1, 1e-7
+#: The same for a rough choice.
+ROUGHLY = 0.1
 MOST_ROUNDS, LARGEST_STEP = 25, 8.0
 #: A step is at most this many times as long as MacKay's.
 LONGEST = 5.0
@@ -92,7 +94,7 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     H, slope = found.matrix.copy(), np.zeros(len(found.matrix))
     H[m:, m:] += missing * k * (np.diag(p) - np.outer(p, p))[:-1, :-1]
     slope[m:] = missing * (1 - k * p)[:-1]
-    prior = prior_precision(likelihood, k)
+    prior = prior_precision(likelihood, parameters)
     mu, vectors = eigh(H, prior)
     mu = np.maximum(mu, 1.0)
     root = vectors / np.sqrt(mu)
@@ -104,7 +106,7 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     of_weights += gammaln(k + 1) - _overlap(parameters, whitening)
     log_evidence = value - 0.5 * float(np.log(mu).sum()) + float(of_weights)
     log_evidence += _of_spread(likelihood, parameters, root)
-    return Laplace(root, log_evidence, _n_determined(likelihood, root, k))
+    return Laplace(root, log_evidence, _n_determined(likelihood, parameters, root))
 
 
 def _overlap(parameters: Parameters, whitening: Matrix) -> float:
@@ -140,28 +142,32 @@ def _without_last_logit(parameters: Parameters) -> Vector:
     return np.concatenate([parameters.profiles.ravel(), parameters.spread, logits])
 
 
-def prior_precision(likelihood: Likelihood, k: int) -> Matrix:
+def prior_precision(likelihood: Likelihood, parameters: Parameters) -> Matrix:
     """Return Lambda."""
-    of_profile = likelihood.penalty.copy()
+    k, of_profile = len(parameters), likelihood.penalty.copy()
     if likelihood.coordinates.intercept:
         of_profile[-1, -1] = INTERCEPT_SPREAD**-2
+    of_profile *= likelihood.shrinkage(parameters)[0]
     of_weights = (np.eye(k - 1) - 1 / k) / polygamma(1, CONCENTRATION)
     of_spread = np.diag([] if likelihood.spread is None else likelihood.spread.penalty)
     return np.asarray(block_diag(*[of_profile] * k, of_spread, of_weights))
 
 
-def _n_determined(likelihood: Likelihood, root: Matrix, k: int) -> float:
+def _n_determined(likelihood: Likelihood, parameters: Parameters, root: Matrix) -> float:
     """Return gamma = k d - l2 sum_l tr(P C_ll)."""
-    penalty = likelihood.l2 * likelihood.coordinates.precision
-    d = len(likelihood.coordinates.back)
+    share = likelihood.shrinkage(parameters)[0]
+    penalty = share * likelihood.l2 * likelihood.coordinates.precision
+    k, d = len(parameters), len(likelihood.coordinates.back)
     parts = root[: k * len(penalty)].reshape(k, len(penalty), -1)
     return k * d - float(sum((penalty @ part * part).sum() for part in parts))
 
 
 def choose_l2(
-    likelihood: Likelihood, start: Parameters, climber: Climber, seed: int
+    likelihood: Likelihood, start: Parameters, climber: Climber, seed: int, *, rough: bool = False
 ) -> tuple[Likelihood, Ascent]:
     """Return the likelihood with the penalty of the largest evidence, and its maximum.
+
+    If there is a spread, its penalties are chosen, too. A rough choice is within a few per cent.
 
     The penalty stays as it is if there are too many parameters for second derivatives. It is
     rounded, so that it does not depend on rounding errors of the sums over rows.
@@ -175,16 +181,20 @@ def choose_l2(
         now = np.log(likelihood.l2), _log_ratio(likelihood, ascent, posterior)
         step = _secant(now, earlier)
         l2 = float(np.clip(np.exp(now[0] + step), LEAST_L2, MOST_L2))
+        l2 = float(f"{l2:.3g}") if rough else l2
         change, earlier = abs(np.log(l2 / likelihood.l2)), now
         if likelihood.spread is not None:
             spread = likelihood.spread.with_penalty(_spread_l2(likelihood, ascent, posterior))
-            change = max(change, *np.abs(np.log(spread.penalty / likelihood.spread.penalty)) / 100)
+            change = max(change, *np.abs(np.log(spread.penalty / likelihood.spread.penalty)))
             likelihood = replace(likelihood, spread=spread)
-        tol, likelihood = EXACT if change < NEAR else FINE, likelihood.with_l2(l2)
+        near = change < NEAR and not rough
+        tol, likelihood = EXACT if near else FINE, likelihood.with_l2(l2)
         ascent = climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
-        if change < SETTLED:
+        if change < (ROUGHLY if rough else SETTLED):
             break
     assert found is not None
+    if rough:
+        return likelihood, ascent
     likelihood = likelihood.with_l2(float(f"{likelihood.l2:.3g}"))
     return likelihood, climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
 
@@ -207,8 +217,8 @@ def _spread_l2(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> Ve
 
 def _log_ratio(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> float:
     """Return log(gamma / sum_l |u_l|^2) - log l2, which is 0 at the penalty to choose."""
-    V = ascent.parameters.profiles
-    size = max(float((V * (V @ likelihood.coordinates.precision)).sum()), 1e-300)
+    V, share = ascent.parameters.profiles, likelihood.shrinkage(ascent.parameters)[0]
+    size = max(share * float((V * (V @ likelihood.coordinates.precision)).sum()), 1e-300)
     gamma = max(posterior.n_determined, LEAST_DETERMINED)
     return float(np.log(gamma / size / likelihood.l2))
 

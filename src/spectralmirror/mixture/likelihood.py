@@ -9,7 +9,8 @@ coordinates, in which features are nearly uncorrelated, and P measures profiles 
 deviation of the features. The last term, if c > 0, is a prior that keeps weights away from 0.
 
 If persons of one class differ (:mod:`spread`), component l stands for k R tied ones: p_l becomes
-p_l w_r and v_l becomes v_l + L' B z_r, and L gains the log prior of B.
+p_l w_r and v_l becomes v_l + L' B z_r. The penalty is then l2/2 sum_l v_l' P v_l / c^2, for the
+profiles as they are seen from outside (:meth:`Spread.shrinkage`), and L gains the log prior of B.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ T = TypeVar("T")
 #: The penalty on intercepts, if there is a prior of the weights.
 INTERCEPT_L2 = 1e-4
 #: Numbers that a row needs for each of the tied components, at a time.
-TEMPORARIES = 4
+TEMPORARIES = 2
 #: The logistic f is evaluated without logarithms only above -FURTHEST: it underflows below -700.
 FURTHEST = 600.0
 
@@ -188,7 +189,8 @@ class Likelihood:
         """Return the responsibilities of the components for a block."""
         t = self.scores(block.X, parameters.profiles)
         t *= block.y
-        simple = self.response.canonical and t.min(initial=0) > -FURTHEST
+        furthest = -float(t.min(initial=0))
+        simple = self.response.canonical and furthest < FURTHEST
         if simple and block.starts is None:
             # as below, but without logarithms, which take most of the time
             f = 1 / (1 + np.exp(-t))  # SciPy's expit takes twice as long
@@ -196,12 +198,16 @@ class Likelihood:
             total = joint.sum(axis=0)
             joint /= total
             return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
-        if simple:
-            f = 1 / (1 + np.exp(-t))
-            log_f, slopes = np.log(f), np.subtract(1, f, out=f)
+        if simple and block.weight is None and furthest * block.largest < FURTHEST:
+            # the logarithm of a product, not the sum of logarithms
+            inverse = np.exp(-t)
+            inverse += 1
+            products = np.multiply.reduceat(inverse, block.starts, axis=-1)
+            joint = parameters.log_weights[:, None] - np.log(products)
+            slopes = np.subtract(1, np.divide(1, inverse, out=inverse), out=inverse)
         else:
-            log_f, slopes = self.response.log_f(t), self.response.slope(t)
-        joint = self._joint(block, log_f, parameters)
+            slopes = self.response.slope(t)
+            joint = self._joint(block, self.response.log_f(t), parameters)
         largest = joint.max(axis=0)
         joint = np.exp(joint - largest)
         total = joint.sum(axis=0)
@@ -244,26 +250,42 @@ class Likelihood:
             slopes = self.coordinates.from_standard.T @ pulls.sum(axis=0).T @ self.spread.nodes
             of_spread = self.spread.pulled(slopes) + self.spread.prior_slope(parameters.spread)
             pulls = pulls.sum(axis=1)
-        profiles = pulls - parameters.profiles @ self.penalty
+        share, slope, _ = self.shrinkage(parameters)
+        penalised = parameters.profiles @ self.penalty
+        of_spread = of_spread - 0.5 * float((parameters.profiles * penalised).sum()) * slope
         mass = sums.mass.reshape(k, -1).sum(axis=1) + self.concentration
         logits = mass - mass.sum() * parameters.weights
-        gradient = np.concatenate([profiles.ravel(), of_spread, logits])
+        gradient = np.concatenate([(pulls - share * penalised).ravel(), of_spread, logits])
         return sums.value + self.log_prior(parameters), gradient
+
+    def shrinkage(self, parameters: Parameters) -> tuple[float, Vector, Matrix]:
+        """Return 1 / c^2, by which the penalty is multiplied, and its derivatives; 1 if B = 0."""
+        if self.spread is None:
+            return 1.0, np.empty(0), np.empty((0, 0))
+        return self.spread.shrinkage(parameters.spread, self.response.noise_variance)
 
     def log_prior(self, parameters: Parameters) -> float:
         """Return what L adds to the log-likelihood: minus penalties, and c sum_l log(k p_l)."""
         V, k = parameters.profiles, len(parameters)
         of_weights = float(parameters.log_weights.sum()) + k * np.log(k)
-        found = float(self.concentration * of_weights - 0.5 * (V * (V @ self.penalty)).sum())
+        size = self.shrinkage(parameters)[0] * float((V * (V @ self.penalty)).sum())
+        found = self.concentration * of_weights - 0.5 * size
         return found if self.spread is None else found + self.spread.log_prior(parameters.spread)
 
     def curvature_of_prior(self, parameters: Parameters) -> Matrix:
         """Return minus the second derivatives of :meth:`log_prior`."""
-        k, p = len(parameters), parameters.weights
-        b = parameters.spread
-        of_spread = np.empty((0, 0)) if self.spread is None else self.spread.prior_curvature(b)
+        k, p, V = len(parameters), parameters.weights, parameters.profiles
+        share, slope, second = self.shrinkage(parameters)
+        penalised = V @ self.penalty
+        of_spread = 0.5 * float((V * penalised).sum()) * second
+        if self.spread is not None:
+            of_spread = of_spread + self.spread.prior_curvature(parameters.spread)
         of_weights = k * self.concentration * (np.diag(p) - np.outer(p, p))
-        return np.asarray(block_diag(*[self.penalty] * k, of_spread, of_weights))
+        found = block_diag(*[share * self.penalty] * k, of_spread, of_weights)
+        between = slice(V.size, V.size + len(slope))
+        found[: V.size, between] = np.outer(penalised.ravel(), slope)
+        found[between, : V.size] = found[: V.size, between].T
+        return np.asarray(found)
 
     def _gradient(self, block: Block, parameters: Parameters) -> Gradient:
         of = partial(self._gradient_of_piece, parameters=parameters)

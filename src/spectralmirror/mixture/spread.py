@@ -125,6 +125,18 @@ class Spread:
         away = 2 * np.outer(b, b) / square**2 - np.eye(len(b)) / square
         return np.asarray(np.diag(self.penalty) + away)
 
+    def shrinkage(self, b: Vector, noise_variance: float) -> tuple[float, Vector, Matrix]:
+        """Return 1 / c^2 = 1 / (1 + |B|^2 / s^2), its gradient and its second derivatives.
+
+        A spread flattens the labels of a class as noise does: seen from outside, a profile is c
+        times shorter than those of the persons (compare `Response.noise_variance`).
+        """
+        n = np.bincount(self.entries) / noise_variance
+        found = 1 / (1 + float(n @ np.square(b)))
+        slope = -2 * found**2 * n * b
+        second = 2 * np.outer(slope, slope) / found - 2 * found**2 * np.diag(n)
+        return found, slope, second
+
     @property
     def log_mean_norm(self) -> float:
         """Log of the mean of |b| if b ~ N(0, 1 / l2), which normalises the prior."""

@@ -22,13 +22,14 @@ __all__ = ["comparison_sample", "finished", "fit_spread", "with_many_nodes"]
 
 #: Kinds are compared on a sample of about this many rows and groups.
 N_ROWS, N_GROUPS = 20_000, 1_000
-#: Nodes while kinds and numbers of classes are compared, and of the final fit.
-FEW_NODES, MANY_NODES = 128, 512
+#: Nodes while starts compete, while kinds and numbers of classes are compared, and of the final
+#: fit.
+FEWEST_NODES, FEW_NODES, MANY_NODES = 64, 128, 512
 #: With several classes, a start has this share of the spread within the classes of the discrete
 #: fit, which mistakes some of the spread for classes, and vice versa.
 SHARE = 0.5
 #: Starts that draw the profiles of the classes from the spread of a single class.
-N_DRAWN = 2
+N_DRAWN = 1
 
 
 def comparison_sample(task: Task, discrete: Fit) -> Likelihood:
@@ -72,11 +73,12 @@ def fit_spread(
     if task.choose_l2:  # profiles are longer beside a spread
         likelihood = likelihood.with_l2(min(sample.l2, initial_l2(sample)))
     starts = chain(_from_discrete(likelihood, discrete), _from_fewer(task, fewer))
-    maxima = [Maximum.of(name, task.climber(likelihood, one, tol=ROUGH)) for name, one in starts]
+    race = replace(likelihood, spread=likelihood.spread.with_nodes(FEWEST_NODES, task.seed))
+    maxima = [Maximum.of(name, task.climber(race, one, tol=ROUGH)) for name, one in starts]
     maxima.sort(key=lambda one: -one.ascent.value)
     best = maxima[0].ascent.parameters
     if task.choose_l2:
-        likelihood, ascent = choose_l2(likelihood, best, task.climber, task.seed)
+        likelihood, ascent = choose_l2(likelihood, best, task.climber, task.seed, rough=True)
     else:
         ascent = task.climber(likelihood, best, tol=FINE)
     return Fit(likelihood, ascent, [one.start for one in maxima], None, 0)
@@ -119,10 +121,13 @@ def with_many_nodes(task: Task, chosen: Fit) -> Fit:
 
 
 def finished(task: Task, target: Likelihood, chosen: Fit) -> Fit:
-    """Return the fit of all rows: `target` is their likelihood, without spread."""
-    target = replace(target, spread=chosen.likelihood.spread)
+    """Return the fit of all rows with many nodes: `target` is their likelihood, without spread."""
+    spread = chosen.likelihood.spread
+    assert spread is not None
+    target = replace(target, spread=spread.with_nodes(MANY_NODES, task.seed + 1))
     if task.choose_l2:
         target = target.with_l2(chosen.likelihood.l2)
-    top = refine(task, target, WarmStart(chosen.ascent.parameters))
+    exact = replace(task, tol=task.tol / 100)  # Newton steps cost far more than passes here
+    top = refine(exact, target, WarmStart(chosen.ascent.parameters))
     n_dropped = task.k - len(top.ascent.parameters)
     return Fit(target, top.ascent, chosen.starts, top.information, n_dropped)

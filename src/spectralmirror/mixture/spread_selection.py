@@ -31,11 +31,12 @@ from spectralmirror.mixture.task import Task
 __all__ = ["MOST_TIED", "SpreadChoice", "select_spread"]
 
 #: Kinds whose score is within this of the best are fitted again with many nodes.
-CLOSE = 10.0
+CLOSE = 6.0
 #: A covariance of more coefficients than this is not tried unless it is asked for.
 MOST_TIED = 20
-#: Kinds that tie coefficients to each other are tried only where these are better than no spread.
-SIMPLE, TIED = ("intercept", "diagonal"), ("factor", "full")
+#: Kinds of few entries, and those that tie coefficients to each other, in the order of their size:
+#: each is tried only where the ones before are better than what came before them.
+SIMPLE, TIED = ("intercept", "diagonal"), (("factor",), ("full",))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +110,24 @@ class _Search:
         return True
 
     def _worthwhile(self, k: int) -> Iterator[str | None]:
-        """Yield no spread, simple kinds, and those with ties if a simple one helps."""
+        """Yield no spread, then kinds with more and more entries, as long as these help.
+
+        Spreads that no longer gain from more classes are left out, unless no spread catches up.
+        """
         yield None
-        simple = [kind for kind in SIMPLE if kind in self.kinds]
-        yield from simple
-        helps = not simple or max(self.score(k, kind) for kind in simple) > self.score(k, None)
-        yield from (kind for kind in TIED if helps and kind in self.kinds)
+        spreads = [kind for kind in self.kinds if kind is not None]
+        best = [max(self.score(m, kind) for kind in spreads) for m in range(1, k)]
+        rising = k <= 2 or best[-1] > max(best[:-1]) + MARGINS[self.criterion]
+        if not rising and self.score(k, None) < max(best) - CLOSE:
+            return
+        level = self.score(k, None)
+        for kinds in (SIMPLE, *TIED):
+            here = [kind for kind in kinds if kind in spreads]
+            yield from here
+            reached = max((self.score(k, kind) for kind in here), default=level)
+            if here and reached <= level:
+                return
+            level = reached
 
     def try_kind(self, k: int, kind: str | None, discrete: Fit | None) -> None:
         """Fit k classes with a kind of spread."""
@@ -145,9 +158,9 @@ class _Search:
 
         With few nodes, a fit can adapt to them, and its score is too good.
         """
+        eligible = [(k, kind) for k in numbers for kind in self.kinds if (k, kind) in self.tried]
         renewed: set[tuple[int, str | None]] = set()
-        while True:
-            eligible = [(k, kind) for k in numbers for kind in self.kinds if (k, kind) in self.tried]
+        while len(eligible) > 1:
             eligible.sort(key=lambda one: -self.score(*one))
             best = max((self.score(*one) for one in eligible if one in renewed), default=-np.inf)
             left = [

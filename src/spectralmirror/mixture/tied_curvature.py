@@ -50,12 +50,11 @@ class TiedCurvature(Sums):
         steps = likelihood.coordinates.from_standard @ spread.directions()
         splits = self.splits.reshape(k, len(steps), *self.splits.shape[1:])
         slopes = self.slopes.reshape(k, len(steps), -1)
-        own = splits.sum(axis=1) - likelihood.penalty
+        own = splits.sum(axis=1)
         across = np.einsum("lrpq,rqe->lpe", splits, steps, optimize=True)
         within = np.einsum("rpe,rpq,rqf->ef", steps, splits.sum(axis=0), steps, optimize=True)
-        of_spread = within - spread.prior_curvature(parameters.spread)
         across = across.reshape(-1, across.shape[-1])
-        coefficients = np.block([[block_diag(*own), across], [across.T, of_spread]])
+        coefficients = np.block([[block_diag(*own), across], [across.T, within]])
         p, total = parameters.weights, self.mass.sum()
         centred = np.eye(k) - p
         mixed = np.vstack(
@@ -65,8 +64,9 @@ class TiedCurvature(Sums):
             ]
         )
         logits = np.einsum("l,lm,ln->mn", self.mass, centred, centred)
-        logits -= (total + k * likelihood.concentration) * (np.diag(p) - np.outer(p, p))
-        return np.block([[coefficients, mixed], [mixed.T, logits]]) - self.products
+        logits -= total * (np.diag(p) - np.outer(p, p))
+        of_rows = np.block([[coefficients, mixed], [mixed.T, logits]]) - self.products
+        return np.asarray(of_rows - likelihood.curvature_of_prior(parameters))
 
 
 def tied_hessian(likelihood: Likelihood, parameters: Parameters) -> Matrix:

@@ -78,6 +78,11 @@ class Block:
         starts = np.arange(len(self.y)) if self.starts is None else self.starts
         return np.diff(starts, append=len(self.y))
 
+    @cached_property
+    def largest(self) -> int:
+        """Number of rows of the largest group."""
+        return int(self.sizes.max(initial=1))
+
     def sums(self, values: Matrix) -> Matrix:
         """Sum over the rows of each group, along the last axis."""
         return values if self.starts is None else np.add.reduceat(values, self.starts, axis=-1)
