@@ -42,7 +42,7 @@ def test_draws_have_the_mean_and_the_covariance(theta):
 def test_other_coordinates_have_the_same_scores(theta):
     rng = np.random.default_rng(2)
     matrix, Z = rng.standard_normal((Q, Q - 1)), rng.standard_normal((6, Q - 1))
-    moved = theta.mapped(matrix)
+    moved = theta.mapped(matrix, np.empty((0, 0)))
     for one, other in zip(theta.draws(), moved.draws(), strict=True):
         np.testing.assert_allclose(other.profiles @ Z.T, one.profiles @ matrix @ Z.T)
         np.testing.assert_allclose(other.logits, one.logits)

@@ -24,6 +24,9 @@ from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["MixtureTruth", "make_linear_classifier_mixture"]
 
+#: Nodes of the quadrature over the spread of groups.
+N_NODES = 41
+
 
 @dataclass(frozen=True)
 class MixtureTruth:
@@ -41,6 +44,11 @@ class MixtureTruth:
         The group of each row; rows of one group share their classifier.
     response : Response
         The function f.
+    spread : ndarray of shape (n_features,)
+        Standard deviations of the coefficients of persons (groups) of one class; 0 if they are
+        alike.
+    person_profiles : ndarray of shape (n_groups, n_features)
+        The profile of each group: that of its classifier, and its own deviation.
     """
 
     profiles: Matrix
@@ -48,16 +56,29 @@ class MixtureTruth:
     components: NDArray[np.int64]
     groups: NDArray[np.int64]
     response: Response
+    spread: Vector
+    person_profiles: Matrix
 
     def expected_label(self, X: ArrayLike) -> Vector:
-        """E[y | x] = sum_l p_l (2 f(<u_l, x>) - 1) for every row of X, in [-1, 1]."""
+        """E[y | x] = sum_l p_l (2 f(<u_l, x>) - 1) for every row of X, in [-1, 1].
+
+        If groups of one class differ, f is averaged over them.
+        """
         rows: Matrix = np.asarray(check_features(X), dtype=np.float64)
         if rows.shape[1] != self.profiles.shape[1]:
             raise ValueError(
                 f"X has {rows.shape[1]} features, but the profiles have {self.profiles.shape[1]}."
             )
         scores = _scores(rows, self.profiles)
-        return np.asarray(self.response.expected_label(scores) @ self.weights)
+        if not self.spread.any():
+            return np.asarray(self.response.expected_label(scores) @ self.weights)
+        deviation = np.linalg.norm(rows * self.spread, axis=1)[:, None]
+        nodes, of_nodes = np.polynomial.hermite_e.hermegauss(N_NODES)
+        found = sum(
+            w * self.response.expected_label(scores + z * deviation)
+            for z, w in zip(nodes, of_nodes / of_nodes.sum(), strict=True)
+        )
+        return np.asarray(found @ self.weights)
 
 
 def make_linear_classifier_mixture(
@@ -72,6 +93,7 @@ def make_linear_classifier_mixture(
     mean: ArrayLike | None = None,
     covariance: ArrayLike | None = None,
     group_size: int = 1,
+    spread: float | ArrayLike = 0.0,
     random_state: Any = None,
 ) -> tuple[Matrix, NDArray[np.int64], MixtureTruth]:
     """Draw labels from a mixture of linear classifiers (the paper's eq. 2).
@@ -103,6 +125,9 @@ def make_linear_classifier_mixture(
         Covariance of the features, or their variances; None is the identity.
     group_size : int, default=1
         Number of consecutive rows that share one component.
+    spread : float or array-like of shape (n_features,), default=0.0
+        Standard deviations of the coefficients of groups around the profile of their classifier:
+        persons of one class then differ by degrees.
     random_state : int, RandomState instance or None, default=None
         Seed of the random numbers. The same seed gives the same data on any number of threads.
 
@@ -113,7 +138,7 @@ def make_linear_classifier_mixture(
     y : ndarray of shape (n_samples,)
         The labels, -1 or +1.
     truth : MixtureTruth
-        `profiles`, `weights`, `components`, `groups`, and `expected_label(X)`.
+        `profiles`, `weights`, `components`, `groups`, `person_profiles`, and `expected_label(X)`.
 
     Examples
     --------
@@ -134,6 +159,7 @@ def make_linear_classifier_mixture(
     k, d = U.shape
     p = rng.dirichlet(np.ones(k)) if weights is None else _check_probabilities(weights, k)
     mu = check_mean(0.0 if mean is None else mean, d)
+    deviations = _check_spread(spread, d)
 
     n_groups = -(-n_samples // group_size)
     groups = np.arange(n_samples) // group_size
@@ -145,8 +171,14 @@ def make_linear_classifier_mixture(
             X = X * root if root.ndim == 1 else X @ root.T
         X += mu
         scores = _scores(X, U)[np.arange(n_samples), components]
-    y = np.where(rng.uniform(size=n_samples) < f.f(scores), 1, -1)
-    return X, y, MixtureTruth(U, p, components, groups, f)
+    uniform = rng.uniform(size=n_samples)
+    persons = U[components[::group_size]]
+    if deviations.any():
+        own = deviations * rng.standard_normal((n_groups, d))
+        persons = persons + own
+        scores = scores + np.einsum("ij,ij->i", X, own[groups])
+    y = np.where(uniform < f.f(scores), 1, -1)
+    return X, y, MixtureTruth(U, p, components, groups, f, deviations, persons)
 
 
 def _scores(X: Matrix, profiles: Matrix) -> Matrix:
@@ -174,6 +206,15 @@ def _check_probabilities(weights: ArrayLike, k: int) -> Vector:
     if not (p >= 0).all() or not np.isclose(p.sum(), 1, atol=1e-6):
         raise ValueError(f"weights must be 0 or more and sum to 1, got {p.tolist()}.")
     return np.asarray(p / p.sum())
+
+
+def _check_spread(spread: float | ArrayLike, d: int) -> Vector:
+    sizes = numbers(spread, "spread must hold numbers, one for each feature.").ravel()
+    if sizes.size not in (1, d) or not ((sizes >= 0) & np.isfinite(sizes)).all():
+        raise ValueError(
+            f"spread must be a standard deviation of 0 or more, or one for each of {d} features."
+        )
+    return np.array(np.broadcast_to(sizes, d))
 
 
 def _covariance_root(covariance: ArrayLike | None, d: int) -> Matrix | None:

@@ -38,20 +38,25 @@ class ParameterPosterior:
     ----------
     parameters : Parameters
         theta-hat.
-    root : ndarray of shape (k q + k - 1, m)
-        R with R R' = C; the last logit is fixed.
+    root : ndarray of shape (k q + n_entries + k - 1, m)
+        R with R R' = C, for profiles, entries of B, and logits; the last logit is fixed.
     """
 
     parameters: Parameters
     root: Matrix
 
-    def mapped(self, matrix: Matrix) -> ParameterPosterior:
-        """Return the posterior for other coordinates z', with z = `matrix` z'."""
-        k, q = self.parameters.profiles.shape
-        of_profiles = self.root[: k * q].reshape(k, q, -1)
+    def mapped(self, matrix: Matrix, of_spread: Matrix) -> ParameterPosterior:
+        """Return the posterior for other coordinates z', with z = `matrix` z'.
+
+        `of_spread` takes the free entries of B to those for z'.
+        """
+        (k, q), b = self.parameters.profiles.shape, self.parameters.spread
+        of_profiles, spread, logits = np.split(self.root, [k * q, k * q + len(b)])
+        of_profiles = of_profiles.reshape(k, q, -1)
         moved = np.einsum("pq,kpm->kqm", matrix, of_profiles).reshape(-1, self.root.shape[1])
-        parameters = Parameters(self.parameters.profiles @ matrix, self.parameters.logits)
-        return ParameterPosterior(parameters, np.vstack([moved, self.root[k * q :]]))
+        profiles = self.parameters.profiles @ matrix
+        parameters = Parameters(profiles, self.parameters.logits, of_spread @ b)
+        return ParameterPosterior(parameters, np.vstack([moved, of_spread @ spread, logits]))
 
     @functools.cached_property
     def variance_roots(self) -> AnyArray:
@@ -60,10 +65,10 @@ class ParameterPosterior:
         parts = self.root[: k * q].reshape(k, q, -1)
         return np.array([np.linalg.qr(part.T)[1].T for part in parts])
 
-    def draws(self) -> Iterator[Parameters]:
+    def draws(self, n_draws: int = N_DRAWS) -> Iterator[Parameters]:
         """Yield draws of theta."""
         theta = self.parameters.packed()
-        z = np.random.RandomState(SEED).standard_normal((N_DRAWS // 2, self.root.shape[1]))
+        z = np.random.RandomState(SEED).standard_normal((n_draws // 2, self.root.shape[1]))
         for step in np.vstack([z, -z]) @ self.root.T:
             yield self.parameters.at(theta + np.append(step, 0.0))
 

@@ -108,7 +108,7 @@ def _entropy(r: Matrix) -> Vector:
 def _averaging(fit: Fit) -> Callable[[Block, Posterior], Matrix]:
     """Return the averaged posterior of the components of a block, as a function."""
     likelihood, theta = fit.likelihood, fit.parameter_posterior
-    if theta is None:
+    if theta is None or fit.kind is not None:  # at every node, an average would take too long
         return lambda _, posterior: posterior.responsibilities
 
     def of_rows(block: Block, posterior: Posterior) -> Matrix:

@@ -118,12 +118,12 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         What "auto" optimises: the largest evidence, or the smallest BIC or ICL. The evidence needs
         a penalty above 0.
     spread : {"intercept", "diagonal", "factor", "full", "auto"} or None, default=None
-        How persons of one class differ from each other, for rows in groups of several labels. Person
-        g of class l has the profile u_l + B z_g with z_g ~ N(0, I). None means that they do not
-        differ; "intercept" that they differ in their intercepts only; "diagonal" in each
-        coefficient by itself, per standard deviation of the features; "factor" adds one factor that
-        all coefficients share; "full" is any covariance. "auto" chooses one of these, or None, by
-        `criterion`; without groups it is None. Fits with a spread use "lbfgs".
+        How persons of one class differ from each other, for groups of several labels. Person g of
+        class l has the profile u_l + B z_g with z_g ~ N(0, I). None means that they do not differ;
+        "intercept" that they differ in their intercepts only; "diagonal" in each coefficient by
+        itself; "factor" adds one factor that all coefficients share; "full" is any covariance.
+        "auto" chooses one of these, or None, by `criterion`; without groups it is None. Fits with a
+        spread always use "lbfgs".
     random_state : int, RandomState instance or None, default=None
         Seed of the random starts and of the samples of rows. Pass an int for reproducible fits.
 
@@ -323,7 +323,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         # with several BLAS threads, the last bits would depend on their number
         with named_columns(self), one_blas_thread():
             fit_k = partial(self._fit_k, prepared)
-            self.spread_evidence_ = {}
+            self.spread_evidence_: dict[str, float] = {}
             if kinds != (None,):
                 chosen, tried = self._select_spread(prepared, kinds)
             elif auto:
@@ -452,9 +452,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             SOLVERS[self.solver],
             self._rng(),
             choose_l2=auto,
-            compare_fewer=(
-                auto and k > 1 and self.n_components != "auto" and self.spread is None
-            ),
+            compare_fewer=(auto and k > 1 and self.n_components != "auto" and self.spread is None),
             before=before.fit.ascent.parameters if before is not None and self.refine else None,
         )
 
@@ -497,7 +495,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         to_mean = coordinates.matrix.copy()
         o = 0.0 if coordinates.origin is None else coordinates.origin.astype(np.float64)
         to_mean[:, -1] += to_mean[:, :-1] @ (self.feature_mean_ - o)
-        return theta.mapped(to_mean).root
+        return theta.mapped(to_mean, SpreadUnits.of_entries(fitted, self.feature_scale_)).root
 
     def _set_errors(self, chosen: Candidate) -> None:
         regular = chosen.features.proper and get_response(self.response).norm_identified

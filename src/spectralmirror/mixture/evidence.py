@@ -202,7 +202,8 @@ def choose_l2(
 def _spread_l2(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> Vector:
     """Return the penalties of B by MacKay's step, one for deviations and one for ties.
 
-    The weak penalty `FIRST_L2` counts as much as one entry.
+    The weak penalty `FIRST_L2` counts as much as one entry, and it is the least: nearly separable
+    labels would let the entries run away.
     """
     spread, b = likelihood.spread, ascent.parameters.spread
     assert spread is not None
@@ -212,7 +213,7 @@ def _spread_l2(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> Ve
     found = np.empty(len(b))
     for here in (spread.is_deviation, ~spread.is_deviation):
         found[here] = (determined[here].sum() + 1) / (np.square(b[here]).sum() + 1 / FIRST_L2)
-    return found
+    return np.maximum(found, FIRST_L2)
 
 
 def _log_ratio(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> float:

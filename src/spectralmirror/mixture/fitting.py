@@ -83,15 +83,11 @@ class Fit:
 
     @property
     def parameter_posterior(self) -> ParameterPosterior | None:
-        """The posterior of theta in working coordinates; None if theta is as good as known.
-
-        With a spread, theta is taken for known.
-        """
+        """The posterior of theta in working coordinates; None if theta is as good as known."""
         parameters = self.ascent.parameters
-        if self.kind is not None:
-            return None
         many = self.likelihood.rows.n_present > MANY_ROWS * len(parameters.packed())
-        if many or len(parameters) == 1 or self.laplace is None:
+        single = len(parameters) == 1 and self.kind is None
+        if many or single or self.laplace is None:
             return None
         return ParameterPosterior(parameters, self.laplace.root)
 

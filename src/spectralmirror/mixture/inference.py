@@ -61,18 +61,14 @@ def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> Standar
     if not regular or fit.information is None or freedom <= 0:
         nan = np.full((k, d + 1), np.nan)
         of_spread = SpreadUnits.errors(fit, whitening, None)
-        return StandardErrors(
-            nan[:, :d], nan[:, d], nan[:, d].copy(), *of_spread, None, freedom
-        )
+        return StandardErrors(nan[:, :d], nan[:, d], nan[:, d].copy(), *of_spread, None, freedom)
     parameters, counts = fit.ascent.parameters, not grouped.rows.has_fractions
     theta = covariance(fit.likelihood, parameters, fit.information, robust=robust, counts=counts)
     of_profiles, of_weights = in_units(fit.likelihood, parameters, theta)
     errors = _root_of_diagonal(of_profiles).reshape(k, d + 1)
     weights = _root_of_diagonal(of_weights)
     of_spread = SpreadUnits.errors(fit, whitening, theta)
-    return StandardErrors(
-        errors[:, :d], errors[:, d], weights, *of_spread, of_profiles, freedom
-    )
+    return StandardErrors(errors[:, :d], errors[:, d], weights, *of_spread, of_profiles, freedom)
 
 
 def covariance(

@@ -44,7 +44,7 @@ INTERCEPT_L2 = 1e-4
 #: Numbers that a row needs for each of the tied components, at a time.
 TEMPORARIES = 2
 #: The logistic f is evaluated without logarithms only above -FURTHEST: it underflows below -700.
-FURTHEST = 600.0
+FURTHEST, LOG_2 = 600.0, 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,10 +198,11 @@ class Likelihood:
             total = joint.sum(axis=0)
             joint /= total
             return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
-        if simple and block.weight is None and furthest * block.largest < FURTHEST:
-            # the logarithm of a product, not the sum of logarithms
+        if simple and block.weight is None and (furthest + LOG_2) * block.largest < FURTHEST:
+            # the logarithm of a product that does not overflow, not a sum of logarithms
             inverse = np.exp(-t)
             inverse += 1
+            assert block.starts is not None
             products = np.multiply.reduceat(inverse, block.starts, axis=-1)
             joint = parameters.log_weights[:, None] - np.log(products)
             slopes = np.subtract(1, np.divide(1, inverse, out=inverse), out=inverse)
@@ -270,7 +271,8 @@ class Likelihood:
         of_weights = float(parameters.log_weights.sum()) + k * np.log(k)
         size = self.shrinkage(parameters)[0] * float((V * (V @ self.penalty)).sum())
         found = self.concentration * of_weights - 0.5 * size
-        return found if self.spread is None else found + self.spread.log_prior(parameters.spread)
+        of_spread = 0.0 if self.spread is None else self.spread.log_prior(parameters.spread)
+        return float(found + of_spread)
 
     def curvature_of_prior(self, parameters: Parameters) -> Matrix:
         """Return minus the second derivatives of :meth:`log_prior`."""

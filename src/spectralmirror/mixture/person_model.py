@@ -109,9 +109,7 @@ class PersonModel:
         for part in batches(np.ones(len(rows), dtype=np.intp), width):
             yield rows[part]
 
-    def moments(
-        self, history: History, coef: Matrix, spread: Matrix
-    ) -> tuple[Matrix, Matrix]:
+    def moments(self, history: History, coef: Matrix, spread: Matrix) -> tuple[Matrix, Matrix]:
         """Return posterior means and standard deviations of coefficients u_l + B z.
 
         `coef` has shape (k, m) and `spread` (m, q); both results have shape (n_persons, m).
@@ -123,7 +121,7 @@ class PersonModel:
             shift = z @ spread.T  # (n_persons, k, m)
             mean = np.einsum("gk,gkm->gm", of_classes, coef + shift)
             within = np.einsum("mq,gkqp,mp->gkm", spread, zz, spread, optimize=True)
-            # E[(u_l - mean + B z)^2], class by class: small differences of large numbers are avoided
+            # E[(u_l - mean + B z)^2] class by class, not a difference of large numbers
             apart = coef - mean[:, None]
             square = np.einsum("gk,gkm->gm", of_classes, within + 2 * apart * shift + apart**2)
             means.append(mean)

@@ -1,7 +1,7 @@
 """What the labels of a person say about their class and about their place in its spread.
 
-A person of class l has the scores t_il + W_i z, where t_il are those of the class, W_i = B' x_i, and
-z ~ N(0, I). The posterior of z,
+A person of class l has the scores t_il + W_i z, where t_il are those of the class, W_i = B' x_i,
+and z ~ N(0, I). The posterior of z,
 
     log P(z | labels, l) = sum_i log f(y_i (t_il + W_i z)) - |z|^2 / 2 + const,
 
@@ -165,7 +165,7 @@ def stranger_log_f(t: Matrix, deviation: Vector, response: Response) -> Matrix:
 
 
 def batches(sizes: NDArray[np.intp], width: int) -> Iterator[slice]:
-    """Yield slices of consecutive persons whose rows, of `width` numbers each, are about `BATCH`."""
+    """Yield slices of consecutive persons whose rows, `width` numbers each, are about `BATCH`."""
     ends, first = np.cumsum(sizes), 0
     while first < len(sizes):
         before = ends[first - 1] if first else 0

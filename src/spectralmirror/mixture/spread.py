@@ -86,7 +86,10 @@ class Spread:
         elif kind == "full":
             above, right = np.triu_indices(p, 1)
             pairs = p + np.arange(len(above))
-            rows, columns = np.concatenate([each, above, right]), np.concatenate([each, right, above])
+            rows, columns = (
+                np.concatenate([each, above, right]),
+                np.concatenate([each, right, above]),
+            )
             entries = np.concatenate([each, pairs, pairs])
         nodes, log_weights = nodes_of(int(columns.max()) + 1, n_nodes, seed)
         penalty = np.full(entries.max() + 1, FIRST_L2)

@@ -37,9 +37,10 @@ def comparison_sample(task: Task, discrete: Fit) -> Likelihood:
     target = discrete.likelihood
     rows = target.rows
     rows = (rows.sample if rows.in_memory else rows.draw)(N_ROWS, N_GROUPS, task.seed)
-    # a prior does not depend on the number of rows, but a penalty that the user gave does
-    kept = {"l2": target.l2, "concentration": target.concentration} if task.choose_l2 else {}
-    return prepared(replace(target.on(rows), **kept))
+    sample = target.on(rows)
+    if task.choose_l2:  # a prior does not depend on the number of rows
+        sample = replace(sample, l2=target.l2, concentration=target.concentration)
+    return prepared(sample)
 
 
 def fit_spread(
@@ -69,11 +70,12 @@ def fit_spread(
         ascent = task.climber(sample, discrete.ascent.parameters, tol=FINE)
         return Fit(sample, ascent, discrete.starts, None, 0)
     p = sample.coordinates.from_standard.shape[1]
-    likelihood = replace(sample, spread=Spread.of(kind, p, FEW_NODES, task.seed))
+    spread = Spread.of(kind, p, FEW_NODES, task.seed)
+    likelihood = replace(sample, spread=spread)
     if task.choose_l2:  # profiles are longer beside a spread
         likelihood = likelihood.with_l2(min(sample.l2, initial_l2(sample)))
     starts = chain(_from_discrete(likelihood, discrete), _from_fewer(task, fewer))
-    race = replace(likelihood, spread=likelihood.spread.with_nodes(FEWEST_NODES, task.seed))
+    race = replace(likelihood, spread=spread.with_nodes(FEWEST_NODES, task.seed))
     maxima = [Maximum.of(name, task.climber(race, one, tol=ROUGH)) for name, one in starts]
     maxima.sort(key=lambda one: -one.ascent.value)
     best = maxima[0].ascent.parameters

@@ -33,7 +33,7 @@ __all__ = ["MOST_TIED", "SpreadChoice", "select_spread"]
 #: Kinds whose score is within this of the best are fitted again with many nodes.
 CLOSE = 6.0
 #: A covariance of more coefficients than this is not tried unless it is asked for.
-MOST_TIED = 20
+MOST_TIED = 10
 #: Kinds of few entries, and those that tie coefficients to each other, in the order of their size:
 #: each is tried only where the ones before are better than what came before them.
 SIMPLE, TIED = ("intercept", "diagonal"), (("factor",), ("full",))

@@ -45,6 +45,18 @@ class SpreadUnits:
         return cls(coef, intercept, deviations, float(np.linalg.norm(at_mean)))
 
     @staticmethod
+    def of_entries(fit: Fit, scale: Vector) -> Matrix:
+        """Return the matrix that takes b to B for [x - mean, 1], row by row."""
+        spread = fit.likelihood.spread
+        if spread is None:
+            return np.empty((0, 0))
+        d, q = len(scale), spread.nodes.shape[1]
+        units = np.append(1 / scale, 1.0)
+        found = np.zeros((d + 1, q, len(spread)))
+        found[spread.rows, spread.columns, spread.entries] = units[spread.rows]
+        return found.reshape(-1, len(spread))
+
+    @staticmethod
     def errors(fit: Fit, whitening: Whitening, theta: Matrix | None) -> tuple[Vector, float]:
         """Return the standard errors of both standard deviations, by the delta method.
 

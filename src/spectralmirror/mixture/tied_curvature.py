@@ -77,7 +77,7 @@ def tied_hessian(likelihood: Likelihood, parameters: Parameters) -> Matrix:
 def tied_split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
     """Return S_l: splitting v_l into v_l + e and v_l - e gains e' S_l e / 2."""
     splits = _sums(likelihood, parameters).splits
-    return splits.reshape(len(parameters), -1, *splits.shape[1:]).sum(axis=1)
+    return np.asarray(splits.reshape(len(parameters), -1, *splits.shape[1:]).sum(axis=1))
 
 
 def _sums(likelihood: Likelihood, parameters: Parameters) -> TiedCurvature:

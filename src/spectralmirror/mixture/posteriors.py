@@ -1,0 +1,292 @@
+"""What a fitted mixture knows about rows and persons: scores, likelihoods and posteriors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp, softmax, xlogy
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from spectralmirror.mixture.averaging import ParameterPosterior
+from spectralmirror.mixture.component_scores import component_scores
+from spectralmirror.mixture.criteria import Criteria
+from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.person_model import History, PersonModel
+from spectralmirror.responses import Response, get_response
+from spectralmirror.rows.checks import check_features, check_group_keys, check_groups
+from spectralmirror.rows.kernels import far_origin
+from spectralmirror.rows.labels import check_labels
+from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.reduce import collect
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
+
+__all__ = ["MixturePosteriors"]
+
+#: Draws of the parameters over which the posteriors of persons are averaged if there is a spread.
+N_DRAWS = 16
+
+
+class MixturePosteriors:
+    """Scores, likelihoods and posteriors of a fitted mixture."""
+
+    coef_: Matrix
+    intercept_: Vector
+    weights_: Vector
+    sharpness_: Vector
+    classes_: NDArray[Any]
+    n_components_: int
+    n_parameters_: int
+    feature_mean_: Vector
+    feature_scale_: Vector
+    _feature_root: Matrix
+    _parameter_root: Matrix | None
+    spread_: Matrix
+    intercept_spread_: Vector
+    response: str
+
+    @property
+    def _fitted_response(self) -> Response:
+        return get_response(self.response).fitted
+
+    @property
+    def _has_spread(self) -> bool:
+        return bool(self._spread_at_mean.shape[1])
+
+    def _t(self, X: Any) -> Matrix:
+        """Return the argument of f: <u_l, x> + b_l, times `sharpness_`."""
+        profiles, intercepts = self.coef_ * self.sharpness_[:, None], self.intercept_
+        origin = far_origin(self.feature_mean_, self.feature_scale_, X.dtype)
+        return component_scores(X, profiles, intercepts * self.sharpness_, origin)
+
+    @property
+    def _spread_at_mean(self) -> Matrix:
+        """B for scores of [x - mean, 1], shape (d + 1, q); older models have no columns."""
+        B = getattr(self, "spread_", np.empty((len(self.feature_mean_), 0)))
+        if not B.shape[1]:
+            return np.vstack([B, B[:1]])
+        return np.vstack([B, self.intercept_spread_ + self.feature_mean_ @ B])
+
+    def _scatter(self, X: Any) -> Matrix:
+        """Return W = B' [x - mean, 1], shape (n, q)."""
+        B = self._spread_at_mean
+        return np.empty((X.shape[0], 0)) if not B.shape[1] else self._centred_scores(X, B.T)
+
+    @property
+    def _person_model(self) -> PersonModel:
+        """The model of persons, with the parameters taken for known."""
+
+        def scores(X: Any) -> tuple[Matrix, Matrix]:
+            return self._t(X), self._scatter(X)
+
+        return PersonModel(scores, self.weights_, self._fitted_response)
+
+    def _person_models(self) -> Iterator[PersonModel]:
+        """Yield the model of persons for draws of the parameters; one if they are known."""
+        theta = self._parameter_posterior
+        if theta is None:
+            yield self._person_model
+            return
+        for one in theta.draws(N_DRAWS):
+            profiles, B = one.profiles, one.spread.reshape(one.profiles.shape[1], -1)
+
+            def scores(X: Any, V: Matrix = profiles, B: Matrix = B) -> tuple[Matrix, Matrix]:
+                return self._centred_scores(X, V), self._centred_scores(X, B.T)
+
+            yield PersonModel(scores, one.weights, self._fitted_response)
+
+    def _proba(self, t: Matrix, W: Matrix, p: Matrix) -> Matrix:
+        f = self._fitted_response.f
+        below, above = f(-t), f(t)
+        if W.shape[1]:
+            log_f = self._person_model.log_f_of_rows
+            below, above = np.exp(log_f(-t, W)), np.exp(log_f(t, W))
+        both = np.column_stack([(below * p).sum(axis=1), (above * p).sum(axis=1)])
+        return np.asarray(np.minimum(both, 1.0))  # weights may sum to 1 + 1e-16
+
+    def _component_weights(self, component_weights: ArrayLike | None, n: int) -> Matrix:
+        if component_weights is None:
+            return self.weights_[None, :]
+        k = self.n_components_
+        try:
+            p = np.asarray(component_weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("component_weights must hold numbers.") from None
+        if p.shape not in ((k,), (n, k), (1, k)):
+            raise ValueError(
+                f"component_weights must have shape ({k},) or ({n}, {k}): one number per "
+                f"component, for all rows or for each row of X, got shape {p.shape}."
+            )
+        p = p.reshape(-1, k)
+        if not ((p >= 0).all() and np.allclose(p.sum(axis=1), 1, atol=1e-6)):
+            raise ValueError("component_weights must be 0 or more and sum to 1 over components.")
+        return p
+
+    def _labelled_features(self, X: Any, y: Any) -> tuple[Any, Vector]:
+        """Return checked features, and labels of -1 and +1."""
+        check_is_fitted(self, "coef_")
+        X, y = check_features(X, self), column_or_1d(check_labels(y))
+        if len(y) != X.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows but y has {len(y)} labels.")
+        unknown = ~np.isin(y, self.classes_)
+        if unknown.any():
+            row = int(np.flatnonzero(unknown)[0])
+            raise ValueError(
+                f"y holds {y[[row]].tolist()[0]!r} in row {row}, but the labels that were fitted "
+                f"are {self.classes_.tolist()}."
+            )
+        return X, np.where(y == self.classes_[1], 1.0, -1.0)
+
+    def _joint(self, X: Any, signs: Vector, numbers: NDArray[np.int64] | None) -> Matrix:
+        """Return log p_l + log P(labels | class l) of each row or group."""
+        t, log_p = self._t(X), np.log(self.weights_)
+        if not self._has_spread:
+            return self._summed(t, signs, numbers) + log_p
+        if numbers is None:
+            W = self._scatter(X)
+            return self._person_model.log_f_of_rows(signs[:, None] * t, W) + log_p
+        return self._person_model.log_likelihood(History(X, signs, numbers)) + log_p
+
+    def _summed(self, t: Matrix, signs: Vector, numbers: NDArray[np.int64] | None) -> Matrix:
+        """Return sum_i log f(y_i t_il) of each row or group."""
+        log_f = self._fitted_response.log_f(signs[:, None] * t)
+        if numbers is None:
+            return np.asarray(log_f)
+        sums = np.zeros((numbers.max() + 1, log_f.shape[1]))
+        np.add.at(sums, numbers, log_f)
+        return sums
+
+    @property
+    def _parameter_posterior(self) -> ParameterPosterior | None:
+        """What is known about the parameters, for scores of [x - mean, 1]."""
+        root = getattr(self, "_parameter_root", None)  # older models have none
+        if root is None:
+            return None
+        return ParameterPosterior(self._parameters_at_mean, root)
+
+    @property
+    def _parameters_at_mean(self) -> Parameters:
+        """The parameters, for scores of [x - mean, 1]."""
+        profiles = self.coef_ * self.sharpness_[:, None]
+        at_mean = self.intercept_ * self.sharpness_ + profiles @ self.feature_mean_
+        B = self._spread_at_mean.ravel()
+        return Parameters(np.column_stack([profiles, at_mean]), np.log(self.weights_), B)
+
+    def _averaged_rows(self, theta: ParameterPosterior, X: Any, signs: Vector) -> Matrix:
+        roots = theta.variance_roots
+        k, _, r = roots.shape
+
+        def of(rows: Rows) -> Matrix:
+            directions = roots.transpose(0, 2, 1).reshape(k * r, -1)
+            deviations = self._centred_scores(rows.X, directions)
+            with np.errstate(over="ignore"):
+                return np.asarray(np.square(deviations).reshape(-1, k, r).sum(axis=2))
+
+        variances = collect(Rows(X, np.empty(X.shape[0])), of)
+        signed = (signs[:, None] * self._t(X)).T
+        return theta.joint_of_rows(signed, variances.T, self._fitted_response).T
+
+    def _averaged_groups(
+        self, theta: ParameterPosterior, X: Any, signs: Vector, numbers: NDArray[np.int64]
+    ) -> Matrix:
+        def joint(one: Parameters) -> Matrix:
+            t = self._centred_scores(X, one.profiles)
+            return self._summed(t, signs, numbers) + one.log_weights
+
+        return theta.joint_of_groups(joint)
+
+    def _averaged_persons(self, history: History) -> Matrix:
+        """Return the posterior of the classes of each person, averaged over the parameters."""
+        joints = [
+            model.log_likelihood(history) + np.log(model.weights) for model in self._person_models()
+        ]
+        return np.asarray(softmax(logsumexp(joints, axis=0), axis=1))
+
+    def _draws(self) -> list[Parameters]:
+        """Return draws of the parameters for scores of [x - mean, 1]; one if they are known."""
+        theta = self._parameter_posterior
+        return [self._parameters_at_mean] if theta is None else list(theta.draws())
+
+    def _group_sums(
+        self, draws: list[Parameters], X: Any, y: Any, numbers: NDArray[np.int64]
+    ) -> AnyArray:
+        """Return sum_i log f(y_i t_il) of each group at each draw, shape (n_groups, draws, k)."""
+        X, signs = self._labelled_features(X, y)
+        sums = [
+            self._summed(self._centred_scores(X, one.profiles), signs, numbers) for one in draws
+        ]
+        return np.stack(sums, axis=1)
+
+    def _centred_scores(self, X: Any, profiles: Matrix) -> Matrix:
+        """Return the scores of [x - mean, 1]."""
+        origin = far_origin(self.feature_mean_, self.feature_scale_, X.dtype)
+        intercepts = profiles[:, -1] - profiles[:, :-1] @ self.feature_mean_
+        return component_scores(X, profiles[:, :-1], intercepts, origin)
+
+    def _criteria(self, X: Any, y: Any, groups: Any) -> Criteria:
+        X, signs = self._labelled_features(X, y)
+        numbers = check_groups(groups, len(signs))
+        joint = self._joint(X, signs, numbers)
+        total, r = logsumexp(joint, axis=1), softmax(joint, axis=1)
+        entropy = -float(xlogy(r, r).sum())
+        sizes = np.ones(1) if numbers is None else np.bincount(numbers)
+        return Criteria(
+            float(total.sum()),
+            entropy,
+            self.n_parameters_,
+            len(joint),
+            getattr(self, "_n_spread", 0),
+            max(float((sizes > 1).sum()), 1.0),
+        )
+
+    def _class_posterior(
+        self, X: Any, signs: Vector, numbers: NDArray[np.int64] | None, *, averaged: bool = True
+    ) -> Matrix:
+        """Return the posterior of the classes for each row, or for each group."""
+        theta = self._parameter_posterior if averaged else None
+        if theta is None or (self._has_spread and numbers is None):
+            joint = self._joint(X, signs, numbers)
+        elif self._has_spread and numbers is not None:
+            return self._averaged_persons(History(X, signs, numbers))
+        elif numbers is None:
+            joint = self._averaged_rows(theta, X, signs)
+        else:
+            joint = self._averaged_groups(theta, X, signs, numbers)
+        return np.asarray(softmax(joint, axis=1))
+
+    def _with_history(self, X: Any, found: Matrix, groups: Any, history: Any) -> Matrix:
+        """Replace the probabilities of persons who have a history."""
+        if not isinstance(history, tuple | list) or len(history) != 3:
+            raise ValueError(
+                "history must be a tuple (X, y, groups) of rows whose labels are known."
+            )
+        if groups is None or history[2] is None:
+            raise ValueError(
+                "history needs the persons of the rows: pass groups=, and the groups of the "
+                "history as its third part."
+            )
+        keys = check_group_keys(groups, len(found))
+        past, y, persons = history
+        checked, signs = self._labelled_features(past, y)
+        known, numbers = np.unique(
+            np.asarray(check_group_keys(persons, len(signs))), return_inverse=True
+        )
+        place = np.minimum(np.searchsorted(known, np.asarray(keys)), len(known) - 1)
+        met = np.flatnonzero(known[place] == keys)
+        if not len(met):
+            return found
+        asked, numbers_asked = np.unique(place[met], return_inverse=True)
+        rows = np.flatnonzero(np.isin(numbers, asked))
+        numbers = np.searchsorted(asked, numbers[rows])
+        own = X[met]
+        if self._has_spread:
+            one = History(checked[rows], signs[rows], numbers)
+            several = [m.probabilities(own, numbers_asked, one) for m in self._person_models()]
+            found[met] = np.mean(several, axis=0)
+        else:
+            weights = self._class_posterior(checked[rows], signs[rows], numbers)
+            found[met] = self._proba(self._t(own), self._scatter(own), weights[numbers_asked])
+        return found
