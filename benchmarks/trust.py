@@ -12,6 +12,7 @@ from benchmarks.trust_counts import counts, power
 from benchmarks.trust_faults import faults, responses
 from benchmarks.trust_intervals import calibration, coverage
 from benchmarks.trust_loss import loss
+from benchmarks.trust_spread import spread
 
 SECTIONS = {
     "coverage": coverage,
@@ -21,6 +22,7 @@ SECTIONS = {
     "power": power,
     "faults": faults,
     "responses": responses,
+    "spread": spread,
 }
 
 

@@ -31,6 +31,7 @@ from spectralmirror.mixture.selection import (
     select,
 )
 from spectralmirror.mixture.spread import KINDS as SPREADS
+from spectralmirror.mixture.spread_score import spread_score
 from spectralmirror.mixture.spread_selection import MOST_TIED, select_spread
 from spectralmirror.mixture.spread_units import SpreadUnits
 from spectralmirror.mixture.task import Task
@@ -208,6 +209,9 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         Standard deviations of persons' coefficients within a class, and their standard errors.
     intercept_deviation_, intercept_deviation_standard_error_ : float
         The same for the intercept at the mean of the features.
+    spread_score_ : float
+        Whether persons differ inside the classes of a fit without spread: z of a score test,
+        clearly so above 3. NaN with a spread, without groups, and if rows are not in memory.
     spread_evidence_ : dict
         Log evidence of each kind of spread that was compared for this number of components, "none"
         for no spread.
@@ -486,6 +490,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.spread_, self.intercept_spread_ = B.coef, B.intercept
         self.spread_deviation_ = B.coef_deviation
         self.intercept_deviation_ = B.intercept_deviation
+        self.spread_score_ = spread_score(chosen.fit)
 
     def _root_in_units(self, fitted: Fit) -> Matrix | None:
         """Return a root of the covariance of theta, for scores of [x - mean, 1]."""

@@ -32,6 +32,9 @@ __all__ = ["MOST_TIED", "SpreadChoice", "select_spread"]
 
 #: Kinds whose score is within this of the best are fitted again with many nodes.
 CLOSE = 6.0
+#: That persons of a class do not differ at all is the stronger claim: it needs evidence "worth more
+#: than a bare mention" (Kass and Raftery 1995).
+WORTH_MENTIONING = 1.0
 #: A covariance of more coefficients than this is not tried unless it is asked for.
 MOST_TIED = 10
 #: Kinds of few entries, and those that tie coefficients to each other, in the order of their size:
@@ -139,11 +142,15 @@ class _Search:
         fewer = {m: one.fit for (m, other), one in self.tried.items() if other == kind and m < k}
         self.tried[k, kind] = Candidate(fit_spread(task, sample, discrete, kind, fewer), features)
 
+    def _favoured(self, k: int, kind: str | None) -> float:
+        """Return the score, of which no spread must have a little more than a spread."""
+        return self.score(k, kind) - (WORTH_MENTIONING if kind is None else 0.0)
+
     def may_rise(self, k: int) -> bool:
         """Return whether k + 1 classes may be better than all before.
 
         That is so if k were clearly better than k - 1, or if classes without spread would overtake
-        the best if they went on rising as they do.
+        the best if they went on rising half as fast.
         """
         before = max(self.best_score(m) for m in range(1, k)) if k > 1 else -np.inf
         if self.best_score(k) > before + MARGINS[self.criterion]:
@@ -151,7 +158,7 @@ class _Search:
         if None not in self.kinds:
             return False
         rise = self.score(k, None) - self.score(k - 1, None)
-        return bool(self.score(k, None) + rise > max(before, self.best_score(k)))
+        return bool(self.score(k, None) + rise / 2 > max(before, self.best_score(k)))
 
     def renew(self, numbers: list[int]) -> None:
         """Fit those that come close to the best again with many nodes, the best one first.
@@ -177,7 +184,7 @@ class _Search:
         """Return the best kind of the smallest number of classes that is not clearly worse."""
         best: tuple[int, str | None] | None = None
         for k in numbers:
-            kind = max(self.kinds, key=lambda one: self.score(k, one))
+            kind = max(self.kinds, key=lambda one: self._favoured(k, one))
             margin = MARGINS[self.criterion]
             if best is None or self.score(k, kind) > self.score(*best) + margin:
                 best = k, kind
