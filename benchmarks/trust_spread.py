@@ -1,4 +1,4 @@
-"""Persons who differ by degrees: is the spread found, and are its intervals right?"""
+"""Persons who differ by degrees: whether the spread is found, and its intervals are right."""
 
 from __future__ import annotations
 

@@ -6,6 +6,11 @@ function for each step), `samples` (rows on which starts compete), `search` and 
 `coordinates` in which it is nearly round; `curvature` has its second derivatives. Afterwards come
 `inference` (standard errors), `criteria` and `selection` (how many components), `diagnostics` (what
 the user should know), `summary` and `prediction`.
+
+If persons of one class differ, `spread` says how, `tied_curvature` has the second derivatives,
+`spread_start`, `spread_fitting` and `spread_selection` find and choose it, `spread_units` has it in
+the units of x, and `persons` and `person_model` say what labels tell about a person. `spread_score`
+tests whether it is needed.
 """
 
 from spectralmirror.mixture.estimator import LinearClassifierMixture, MixtureWarning

@@ -17,14 +17,18 @@ __all__ = ["agreeing_kinds", "doubt"]
 #: The share of fits that missed the top, by the number of independent starts that reached the best
 #: maximum, the last one also for more. Starts of a single kind count as two at most.
 MISSED = (0.33, 0.33, 0.1, 0.04, 0.01)
+#: Kinds of starts with a spread.
+WITH_SPREAD = {"discrete", "split", "drawn"}
 
 
 def doubt(starts: list[Start], k: int) -> float:
-    """Return the probability that k components have a better maximum; NaN if the start was given.
+    """Return the probability that k components have a better maximum.
 
-    A single component has only one maximum.
+    A single component has only one maximum. NaN if the start was given, or if there is a spread,
+    for which it was not measured.
     """
-    if k == 1 or {start.kind for start in starts} == {"given"}:
+    kinds = {start.kind for start in starts}
+    if k == 1 or kinds == {"given"} or kinds <= WITH_SPREAD:
         return 0.0 if k == 1 else float(np.nan)
     best = max(start.objective for start in starts)
     hits = [one.kind for one in independent(starts) if one.objective > best - ALIKE]

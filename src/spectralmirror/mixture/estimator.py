@@ -32,7 +32,7 @@ from spectralmirror.mixture.selection import (
 )
 from spectralmirror.mixture.spread import KINDS as SPREADS
 from spectralmirror.mixture.spread_score import spread_score
-from spectralmirror.mixture.spread_selection import MOST_TIED, select_spread
+from spectralmirror.mixture.spread_selection import kinds_to_try, select_spread
 from spectralmirror.mixture.spread_units import SpreadUnits
 from spectralmirror.mixture.task import Task
 from spectralmirror.responses import RESPONSES, get_response
@@ -183,7 +183,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         tend to fail together.
     doubt_ : float
         Probability that a better maximum exists, judged by how many starts agreed; NaN if the start
-        was given.
+        was given, and with a spread.
     coef_standard_error_, intercept_standard_error_, weights_standard_error_ : ndarray
         Standard errors from the observed information; cluster-robust with groups or non-integer
         weights; with ``refine=False``, as if the subspace were known. NaN with "hard" labels, whose
@@ -319,7 +319,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         """
         grouped, classes = accept_rows(self, X, y, groups, sample_weight)
         self._check_number(grouped)
-        kinds = self._kinds_of_spread(grouped)
+        kinds = kinds_to_try(self, grouped)
         auto = self.n_components == "auto"
         names = getattr(self, "feature_names_in_", None)
         several = auto or kinds != (None,)
@@ -373,33 +373,6 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
                 f"n_components={self.n_components} exceeds the number of rows, "
                 f"{grouped.n_present}: every classifier needs many rows of its own."
             )
-
-    def _kinds_of_spread(self, grouped: GroupedRows) -> tuple[str | None, ...]:
-        """Return the kinds of spread that may be chosen."""
-        if self.spread is None:
-            return (None,)
-        identified = get_response(self.response).norm_identified
-        if self.spread == "auto":
-            if not (grouped.is_grouped and identified and self.refine):
-                return (None,)
-            n_coefficients = grouped.rows.n_features + self.fit_intercept
-            left_out = set() if self.fit_intercept else {"intercept"}
-            if n_coefficients > MOST_TIED:
-                left_out.add("full")
-            return (None, *(kind for kind in SPREADS if kind not in left_out))
-        what = f"spread={self.spread!r}"
-        if not grouped.is_grouped:
-            raise ValueError(
-                f"{what} needs groups, with several labels of the same person: pass groups=, or "
-                "spread=None."
-            )
-        if not identified:
-            raise ValueError(f"{what} needs response='logistic' or 'probit'.")
-        if not self.refine:
-            raise ValueError(f"{what} needs refine=True.")
-        if self.spread == "intercept" and not self.fit_intercept:
-            raise ValueError("spread='intercept' needs fit_intercept=True.")
-        return (self.spread,)
 
     def _select_spread(
         self, prepared: Preprocessing, kinds: tuple[str | None, ...]

@@ -15,7 +15,9 @@ and m exchanged, in posterior standard deviations (for two normal distributions,
 Bhattacharyya's coefficient of their overlap).
 
 The evidence is largest where l2 = gamma / sum_l |u_l|^2 (MacKay 1992). gamma = k d - l2 tr(P C),
-with C = H^-1, is the number of coefficients that the labels determine rather than the prior.
+with C = H^-1, is the number of coefficients that the labels determine rather than the prior. If
+persons of one class differ (:mod:`spread`), |u_l|^2 / c^2 takes the place of |u_l|^2, and the
+entries of B have penalties of their own, chosen in the same way.
 """
 
 from __future__ import annotations

@@ -22,9 +22,10 @@ __all__ = ["comparison_sample", "finished", "fit_spread", "with_many_nodes"]
 
 #: Kinds are compared on a sample of about this many rows and groups.
 N_ROWS, N_GROUPS = 20_000, 1_000
-#: Nodes while starts compete, while kinds and numbers of classes are compared, and of the final
-#: fit.
-FEWEST_NODES, FEW_NODES, MANY_NODES = 64, 128, 512
+#: Nodes while starts compete, while kinds and numbers of classes are compared, for the last
+#: comparison, and of the final fit if there are at most so many rows times classes.
+FEWEST_NODES, FEW_NODES, MANY_NODES, MOST_NODES = 64, 128, 512, 1024
+FEW_ROWS = 20_000
 #: With several classes, a start has this share of the spread within the classes of the discrete
 #: fit, which mistakes some of the spread for classes, and vice versa.
 SHARE = 0.5
@@ -126,7 +127,8 @@ def finished(task: Task, target: Likelihood, chosen: Fit) -> Fit:
     """Return the fit of all rows with many nodes: `target` is their likelihood, without spread."""
     spread = chosen.likelihood.spread
     assert spread is not None
-    target = replace(target, spread=spread.with_nodes(MANY_NODES, task.seed + 1))
+    n_nodes = MOST_NODES if task.k * target.rows.n_present <= FEW_ROWS else MANY_NODES
+    target = replace(target, spread=spread.with_nodes(n_nodes, task.seed + 1))
     if task.choose_l2:
         target = target.with_l2(chosen.likelihood.l2)
     exact = replace(task, tol=task.tol / 100)  # Newton steps cost far more than passes here

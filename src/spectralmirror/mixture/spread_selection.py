@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from spectralmirror.mixture.selection import (
     MOST_COMPONENTS,
     Candidate,
 )
+from spectralmirror.mixture.spread import KINDS
 from spectralmirror.mixture.spread_fitting import (
     comparison_sample,
     finished,
@@ -27,8 +29,10 @@ from spectralmirror.mixture.spread_fitting import (
     with_many_nodes,
 )
 from spectralmirror.mixture.task import Task
+from spectralmirror.responses import get_response
+from spectralmirror.rows.grouped import GroupedRows
 
-__all__ = ["MOST_TIED", "SpreadChoice", "select_spread"]
+__all__ = ["SpreadChoice", "kinds_to_try", "select_spread"]
 
 #: Kinds whose score is within this of the best are fitted again with many nodes.
 CLOSE = 6.0
@@ -40,6 +44,33 @@ MOST_TIED = 10
 #: Kinds of few entries, and those that tie coefficients to each other, in the order of their size:
 #: each is tried only where the ones before are better than what came before them.
 SIMPLE, TIED = ("intercept", "diagonal"), (("factor",), ("full",))
+
+
+def kinds_to_try(estimator: Any, grouped: GroupedRows) -> tuple[str | None, ...]:
+    """Return the kinds of spread that an estimator may choose for its rows, None for no spread."""
+    spread, has_intercept = estimator.spread, estimator.fit_intercept
+    identified = get_response(estimator.response).norm_identified
+    if spread is None:
+        return (None,)
+    if spread == "auto":
+        if not (grouped.is_grouped and identified and estimator.refine):
+            return (None,)
+        few = grouped.rows.n_features + has_intercept <= MOST_TIED
+        tried = {"intercept": has_intercept, "full": few}
+        return (None, *(kind for kind in KINDS if tried.get(kind, True)))
+    what = f"spread={spread!r}"
+    if not grouped.is_grouped:
+        raise ValueError(
+            f"{what} needs groups, with several labels of the same person: pass groups=, or "
+            "spread=None."
+        )
+    if not identified:
+        raise ValueError(f"{what} needs response='logistic' or 'probit'.")
+    if not estimator.refine:
+        raise ValueError(f"{what} needs refine=True.")
+    if spread == "intercept" and not has_intercept:
+        raise ValueError("spread='intercept' needs fit_intercept=True.")
+    return (spread,)
 
 
 @dataclass(frozen=True, eq=False)

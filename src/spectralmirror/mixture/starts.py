@@ -58,9 +58,11 @@ class Start:
         "grown", "grown in the subspace", "random", "partition", "few groups", "one group",
         "clusters", "lengths", "around", "annealed", "crossed" (a component of another maximum in
         place of one of the best maximum so far), "before" (what an earlier fit with as many
-        components, or one fewer, has found) or "given".
+        components, or one fewer, has found) or "given". With a spread: "discrete" (the fit without
+        one), "split" (a fit of fewer classes) or "drawn" (from the spread of a single class).
     objective : float
-        The penalised log-likelihood that was reached, on the rows on which starts were compared.
+        The penalised log-likelihood that was reached, on the rows on which starts were compared,
+        and with the nodes of that comparison if there is a spread.
     n_iter : int
         Number of steps.
     """

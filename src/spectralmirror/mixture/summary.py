@@ -12,10 +12,13 @@ from scipy.stats import t
 
 from spectralmirror.responses import get_response
 
-__all__ = ["Choices", "letters", "quantile", "summarise"]
+__all__ = ["WITHIN", "Choices", "deviation_interval", "letters", "quantile", "summarise"]
 
 #: In brackets, so that they differ from the names of features.
 WEIGHT, INTERCEPT = "(weight)", "(intercept)"
+#: The component of lines about the spread of persons, which is the same in all classes.
+WITHIN = -1
+WITHIN_TITLE = "Within a class, persons differ (intercept: at the mean of the features)"
 
 
 def letters(k: int) -> list[str]:
@@ -46,6 +49,12 @@ class Choices:
         Log evidence for each number of components that was compared.
     doubt : float
         Probability that a better maximum exists, NaN if it is not known.
+    spread : str or None
+        How persons of one class differ, None if they do not.
+    spread_from_data : bool
+        Whether that was chosen from the data.
+    spread_evidence : dict
+        Log evidence of each kind of spread that was compared, "none" for no spread.
     """
 
     l2: float
@@ -54,6 +63,23 @@ class Choices:
     log_evidence: float
     evidence_path: dict[int, float]
     doubt: float
+    spread: str | None
+    spread_from_data: bool
+    spread_evidence: dict[str, float]
+
+    @property
+    def spread_rival(self) -> tuple[str, float] | None:
+        """What the spread is compared with, and how much more log evidence the spread has.
+
+        A spread is compared with none, and none with the best spread. None if that is not known.
+        """
+        known = {kind: x for kind, x in self.spread_evidence.items() if np.isfinite(x)}
+        own = known.pop(self.spread or "none", np.nan)
+        others = {"none"} & known.keys() if self.spread else known.keys()
+        if np.isnan(own) or not others:
+            return None
+        best = max(others, key=lambda kind: known[kind])
+        return best, own - known[best]
 
     @classmethod
     def of(cls, mixture: Any) -> Self:
@@ -65,6 +91,9 @@ class Choices:
             float(getattr(mixture, "log_evidence_", np.nan)),
             dict(getattr(mixture, "evidence_path_", {})),
             float(getattr(mixture, "doubt_", np.nan)),
+            getattr(mixture, "spread_kind_", None),
+            getattr(mixture, "spread", None) == "auto",
+            dict(getattr(mixture, "spread_evidence_", {})),
         )
 
 
@@ -100,6 +129,10 @@ def table(mixture: Any, level: float) -> list[Line]:
     Intervals are estimate -+ q standard errors. Those of weights are computed on the logit scale,
     log(p / (1 - p)), which keeps them between 0 and 1. z = estimate / standard error tests for 0;
     weights have none.
+
+    If persons of one class differ, lines of component -1 follow: the standard deviation of each
+    coefficient between persons of the same class, and of their intercepts at the mean of the
+    features. They have no z, either: standard deviations cannot be below 0.
     """
     q = quantile(mixture, level)
     d = mixture.coef_.shape[1]
@@ -120,32 +153,59 @@ def table(mixture: Any, level: float) -> list[Line]:
             z = estimate / error if error > 0 else np.nan
             ends = estimate - q * error, estimate + q * error
             lines.append(Line(c, str(name), *map(float, (estimate, error, z, *ends))))
-    return lines
+    return lines + _spread_lines(mixture, names, q)
+
+
+def _spread_lines(mixture: Any, names: Any, q: float) -> list[Line]:
+    """Return a line for each standard deviation within a class that is not 0 by assumption."""
+    if getattr(mixture, "spread_kind_", None) is None:
+        return []
+    intercept = mixture.intercept_deviation_, mixture.intercept_deviation_standard_error_
+    deviations = zip(names, mixture.spread_deviation_, mixture.spread_standard_error_, strict=True)
+    return [
+        Line(WITHIN, str(name), *map(float, (s, error, np.nan, *deviation_interval(s, error, q))))
+        for name, s, error in ((INTERCEPT, *intercept), *deviations)
+        if s > 0
+    ]
+
+
+def deviation_interval(deviation: float, error: float, q: float) -> tuple[float, float]:
+    """Return the interval of a standard deviation s, given the half-width q in standard errors.
+
+    It is s exp(-+ q error / s), the interval of log s, which stays above 0. If the error exceeds s,
+    log s is far from normal, s may well be 0, and the interval is 0 to s + q error.
+    """
+    if error > deviation:
+        return 0.0, deviation + q * error
+    factor = float(np.exp(q * error / deviation))
+    return deviation / factor, deviation * factor
 
 
 def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None = None) -> str:
     """Return the table as text; components are numbered unless `names` are given."""
     names = [f"component {c}" for c in range(mixture.n_components_)] if names is None else names
+    choices = Choices.of(mixture)
     width = max(12, *(len(line.term) for line in lines))
-    share = f"{100 * level:g}%"
-    head = (
-        f"{'':<{width}}  {'estimate':>10}  {'std. error':>10}  {'z':>8}  {f'{share} interval':>23}"
-    )
+    head = _head(width, level, "estimate", "z")
     rule = "-" * len(head)
     parts = [
         f"Mixture of {mixture.n_components_} linear classifiers, {mixture.response} response",
         f"log-likelihood {mixture.log_likelihood_:.1f}   AIC {mixture.aic_:.1f}   "
         f"BIC {mixture.bic_:.1f}   ICL {mixture.icl_:.1f}",
-        _penalty(Choices.of(mixture)),
+        _penalty(choices),
+        *_spread(choices),
         f"P(y = {mixture.classes_[1]}), against {mixture.classes_[0]}",
         f"expected share of rows assigned correctly: {mixture.expected_accuracy_:.0%} "
         f"(assigning all to {names[0]}: {mixture.weights_[0]:.0%})",
         mixture.status_,
     ]
+    first_within = next((line for line in lines if line.component == WITHIN), None)
     for line in lines:
         if line.term == WEIGHT:
             name = names[line.component]
             parts += ["", name[0].upper() + name[1:], head, rule]
+        elif line is first_within:
+            parts += ["", WITHIN_TITLE, _head(width, level, "std. dev.", ""), rule]
         parts.append(
             f"{line.term:<{width}}  {_number(line.estimate)}  {_number(line.standard_error)}  "
             f"{_number(line.z, 8, '.2f')}  {_number(line.lower)} {_number(line.upper, 12)}"
@@ -156,12 +216,32 @@ def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None 
     return "\n".join(parts)
 
 
+def _head(width: int, level: float, estimate: str, z: str) -> str:
+    """Return the names of the columns."""
+    interval = f"{100 * level:g}% interval"
+    return f"{'':<{width}}  {estimate:>10}  {'std. error':>10}  {z:>8}  {interval:>23}"
+
+
 def _penalty(choices: Choices) -> str:
     """Return the line about the penalty and the evidence."""
     chosen = " (chosen from the data)" if choices.l2_from_data else ""
     known = not np.isnan(choices.log_evidence)
     evidence = f"   log evidence {choices.log_evidence:.1f}" if known else ""
     return f"penalty l2 = {choices.l2:.3g}{chosen}{evidence}"
+
+
+def _spread(choices: Choices) -> list[str]:
+    """Return the line about the spread, if one was fitted or compared with none."""
+    rival = choices.spread_rival
+    if choices.spread is None and rival is None:
+        return []
+    line = f"spread: {choices.spread or 'none'}"
+    line += " (chosen from the data)" if choices.spread_from_data else ""
+    if rival is not None:
+        kind, more = rival
+        side = "above" if more >= 0 else "below"
+        line += f"   log evidence {abs(more):.1f} {side} {'no' if kind == 'none' else kind} spread"
+    return [line]
 
 
 def _number(value: float, width: int = 10, form: str = ".4g") -> str:
