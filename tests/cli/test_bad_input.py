@@ -14,6 +14,7 @@ from spectralmirror.datasets import make_linear_classifier_mixture
 from tests.helpers.command_line import run
 
 FIT = ["fit", "ratings.csv", "--label", "liked"]
+GROUPED = [*FIT, "--group", "person"]
 PAIRS = ["fit", "ratings.csv", "--pairs", "a_", "b_"]
 PREDICT = ["predict", "model.skops", "ratings.csv"]
 #: Arguments, and part of the sentence.
@@ -36,6 +37,13 @@ BAD = [
     ([*FIT, "--l2", ""], "--l2 must be auto or a number of at least 0, got ''"),
     ([*FIT, "--l2", "0"], "evidence, which needs a penalty: use --l2 auto or a number above 0"),
     ([*FIT, "--criterion", "aic"], "'aic' is not one of 'evidence', 'bic', 'icl'"),
+    ([*FIT, "--spread", "diag"], "'diag' is not one of 'none', 'intercept', 'diagonal', 'factor'"),
+    ([*FIT, "--spread", "diagonal"], "name the column of persons with --group COLUMN"),
+    ([*GROUPED, "--spread", "full", "--response", "hard"], "needs --response logistic or probit"),
+    ([*GROUPED, "--spread", "intercept", "--no-intercept"], "--spread intercept needs intercepts"),
+    ([*PAIRS, "--winner", "liked", "--group", "person", "--spread", "intercept"],
+     "--spread intercept needs intercepts, which --no-intercept and --pairs leave out"),
+    ([*FIT, "--spred", "auto"], "No such option: --spred"),
     ([*FIT, "--starts", "0"], "Invalid value for '--starts'"),
     ([*FIT, "--seed", "-1"], "Invalid value for '--seed'"),
     (FIT, "'person' (such as 'p"),
@@ -58,6 +66,15 @@ BAD = [
     ([*PREDICT, "--keep", "id"], "has no column 'id'"),
     ([*PREDICT, "--missing", "zero"], "'zero' is not one of 'error', 'impute', 'drop'"),
     ([*PREDICT, "--history", "no.csv"], "There is no file 'no.csv'"),
+    ([*PREDICT, "--history", "nobody.csv"], "has no column 'person'"),
+    (["predict", "spread.skops", "past.csv", "--history", "dates.csv"], "has no column 'taste'"),
+    (["predict", "spread.skops", "past.csv", "--history", "nobody.csv"], "has no column 'person'"),
+    (["predict", "spread.skops", "nobody.csv", "--history", "past.csv"],
+     "--history needs the groups of the rows: column 'person'"),
+    (["predict", "spread.skops", "past.csv", "--history", "ratings.csv"],
+     "No value of 'person' occurs in the history, which has values such as 'p"),
+    (["cluster", "spread.skops", "nobody.csv"], "has no column 'person'"),
+    (["cluster", "spread.skops", "maybe.csv", "--by-group"], "holds 'maybe', but the labels"),
     (["cluster", "model.skops", "ratings.csv", "--keep", "row_classifier"], "cannot be kept"),
     (["cluster", "model.skops", "ratings.csv", "--keep", "price", "--by-group"], "leave one out"),
     (["cluster", "single.skops", "ratings.csv", "--by-group"], "was fitted without --group"),
@@ -78,15 +95,17 @@ BAD = [
     (["reproduce", "figure1", "--jobs", "-3"], "--jobs must be at least 1, or -1"),
     (["reproduce", "figure1", "--jobs", "two"], "Invalid value for '--jobs' / '-j'"),
     (["reproduce", "figure1", "--quik"], "No such option: --quik"),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def folder(people, fitted, tmp_path_factory):
+def folder(people, fitted, different, tmp_path_factory):
     """Files that the table names."""
     folder, frame = tmp_path_factory.mktemp("bad"), people[0]
     for name in ("ratings.csv", "model.skops"):
         os.link(fitted / name, folder / name)
+    os.link(different / "model.skops", folder / "spread.skops")
+    os.link(different / "past.csv", folder / "past.csv")
     (folder / "cut.skops").write_bytes((fitted / "model.skops").read_bytes()[:-900])
     run("fit", folder / "ratings.csv", "--label", "liked", "--drop", "person", "-k", 1,
         "-o", folder / "single.skops")  # fmt: skip
@@ -96,6 +115,7 @@ def folder(people, fitted, tmp_path_factory):
     dates.write_csv(folder / "dates.csv")
     frame[:50].with_columns(colour=pl.lit("mauve")).write_csv(folder / "mauve.csv")
     frame[:50].with_columns(liked=pl.lit("maybe")).write_csv(folder / "maybe.csv")
+    frame[:50].drop("person").write_csv(folder / "nobody.csv")
     (folder / "folder").mkdir()
     return folder
 

@@ -38,6 +38,28 @@ def test_clusters_are_posteriors_of_rows_and_of_groups(people, fitted, tmp_path)
     assert component_error(kind, (table["classifier"] == "B").to_numpy()) < 0.05
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_people_who_differ_are_judged_over_their_spread(different, tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr("spectralmirror.tables.known_rows.BLOCK_BYTES", 5_000)  # ratings are apart
+    model, data = load(different / "model.skops"), different / f"past.{suffix}"
+    frame = pl.read_parquet(different / "past.parquet")
+    X, y, groups = frame[["taste", "price"]], frame["liked"].to_numpy(), frame["person"].to_numpy()
+    together = model.mixture.component_proba(X, y, groups=groups)
+    run("cluster", different / "model.skops", data, "-o", tmp_path / "who.parquet")
+    who = pl.read_parquet(tmp_path / "who.parquet")
+    alone = model.mixture.component_proba(X, y)
+    np.testing.assert_allclose(who[["row_probability_A", "row_probability_B"]], alone, rtol=1e-9)
+    found = who[["group_probability_A", "group_probability_B"]]
+    np.testing.assert_allclose(found, together, rtol=1e-8, atol=1e-12)
+    run("cluster", different / "model.skops", data, "--by-group", "-o", tmp_path / "people.csv")
+    people = pl.read_csv(tmp_path / "people.csv").sort("person")
+    assert people["n_rows"].to_list() == [12] * 60
+    first = np.unique(groups, return_index=True)[1]
+    np.testing.assert_allclose(people["probability_A"], together[first, 0], rtol=1e-8, atol=1e-12)
+    # twelve labels each: the two kinds are far apart
+    assert component_error(np.arange(60) % 3 == 0, people["classifier"] == "B") < 0.1
+
+
 GROUPS = {
     "date": lambda g: g.cast(pl.Date),
     "nanoseconds": lambda g: (g * 10**9).cast(pl.Datetime("ns")),
@@ -58,7 +80,8 @@ def test_groups_of_all_kinds_keep_their_values(tmp_path, kind):
     data = tmp_path / "data.parquet"
     pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "g": groups, "y": y}).write_parquet(data)
     model, out = tmp_path / "model.skops", tmp_path / "out.parquet"
-    run("fit", data, "--label", "y", "--group", "g", "-k", 2, "-o", model)
+    spread = ("--spread", "intercept") if kind in ("date", "category") else ("--spread", "none")
+    run("fit", data, "--label", "y", "--group", "g", "-k", 2, *spread, "-o", model)
     run("cluster", model, data, "--by-group", "-o", out)
     found = pl.read_parquet(out)
     assert list(map(str, found["g"].to_list())) == list(map(str, groups[::10].to_list()))

@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 
 from spectralmirror import __version__
 from spectralmirror.cli import app
-from spectralmirror.cli.options import CriterionName, ResponseName
+from spectralmirror.cli.options import CriterionName, ResponseName, SpreadName
 from spectralmirror.mixture.selection import CRITERIA
+from spectralmirror.mixture.spread import KINDS
 from spectralmirror.responses import RESPONSES
 from tests.helpers.command_line import COMMAND, run
 
@@ -80,6 +81,7 @@ def test_help_does_not_wait_for_imports():
         ("spectralmirror predict model.skops ratings.csv --keep p", ["person", "price"]),
         ("spectralmirror fit no.csv --label l", []),
         ("spectralmirror fit ratings.csv --missing i", ["impute"]),
+        ("spectralmirror fit ratings.csv --spread d", ["diagonal"]),
     ],
 )
 def test_completion_offers_names_and_columns(fitted, words, offered):
@@ -185,6 +187,7 @@ def test_version():
 def test_choices_are_those_that_exist():
     assert list(get_args(ResponseName)) == list(RESPONSES)
     assert list(get_args(CriterionName)) == list(CRITERIA)
+    assert list(get_args(SpreadName)) == ["none", *KINDS, "auto"]
 
 
 def test_a_missing_package_gets_one_sentence(monkeypatch, tmp_path):

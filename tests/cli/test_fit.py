@@ -18,7 +18,8 @@ def test_fit_is_the_fit_of_the_encoded_columns(people, fitted):
         "colour=green": "red", "colour=blue": "red", "smoker=true": "false"
     }  # fmt: skip
     plain = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=groups.to_numpy())
-    np.testing.assert_allclose(model.mixture.coef_, plain.coef_, rtol=1e-8)
+    # Newton steps end within 1e-6 standard errors
+    np.testing.assert_allclose(model.mixture.coef_, plain.coef_, rtol=1e-8, atol=1e-8)
     assert model.mixture.feature_names_in_.tolist() == model.recipe.names
 
 
@@ -44,9 +45,10 @@ def test_all_kinds_of_files_give_the_same_model(people, fitted, tmp_path, kind):
         source = {"folder": [tmp_path / "data"], "glob": [tmp_path / "data" / "*.parquet"],
                   "many": parts}[kind]  # fmt: skip
     model = tmp_path / "model.skops"
-    run("fit", *source, "--label", "liked", "--group", "person", "-k", 2, "-o", model)
+    run("fit", *source, "--label", "liked", "--group", "person", "-k", 2, "--spread", "none",
+        "-o", model)  # fmt: skip
     expected, found = load(fitted / "model.skops"), load(model)
-    np.testing.assert_allclose(found.mixture.coef_, expected.mixture.coef_, rtol=1e-8)
+    np.testing.assert_allclose(found.mixture.coef_, expected.mixture.coef_, rtol=1e-8, atol=1e-8)
     assert found.recipe.names == expected.recipe.names
     assert found.recipe.references == expected.recipe.references
     means = [[term.mean for term in model.recipe.terms[:2]] for model in (found, expected)]
@@ -56,7 +58,7 @@ def test_all_kinds_of_files_give_the_same_model(people, fitted, tmp_path, kind):
 def test_rows_beyond_memory_give_the_same_model(people, fitted, tmp_path, monkeypatch):
     monkeypatch.setattr("spectralmirror.tables.fit_table.IN_MEMORY", 0)
     run("fit", fitted / "ratings.csv", "--label", "liked", "--group", "person", "-k", 2,
-        "-o", tmp_path / "streamed.skops")  # fmt: skip
+        "--spread", "none", "-o", tmp_path / "streamed.skops")  # fmt: skip
     streamed, expected = load(tmp_path / "streamed.skops"), load(fitted / "model.skops")
     assert streamed.mixture.n_scans_ > 3
     np.testing.assert_allclose(streamed.mixture.coef_, expected.mixture.coef_, rtol=1e-6)
@@ -156,3 +158,48 @@ def test_options_become_parameters_of_the_mixture(people, fitted, tmp_path):
     run("fit", tmp_path / "ratings.csv", "--label", "liked", "--drop", "person", "--l2", 0,
         "-k", 1, "-o", tmp_path / "m.skops")  # fmt: skip
     assert load(tmp_path / "m.skops").mixture.l2 == 0
+
+
+SPREADS = {
+    "--group person": "auto",
+    "--group person --spread auto": "auto",
+    "--group person --spread none": None,
+    "--group person --spread intercept": "intercept",
+    "--group person --spread full --no-intercept": "full",
+    "--group person --response hard": None,
+    "--drop person": None,
+    "--drop person --spread auto": None,
+    "--drop person --spread none": None,
+}
+
+
+@pytest.mark.parametrize("options", SPREADS)
+def test_people_may_differ_if_there_are_groups(different, tmp_path, monkeypatch, options):
+    def given(readers, roles, mixture, **_):
+        raise ValueError(f"spread={mixture.spread}")
+
+    monkeypatch.setattr("spectralmirror.tables.fit_table.fit_table", given)
+    fit = ("fit", different / "past.csv", "--label", "liked", "-o", tmp_path / "m.skops")
+    done = run(*fit, *options.split(), code=2)
+    assert done.output == f"spread={SPREADS[options]}\n"
+
+
+@pytest.mark.filterwarnings("ignore::spectralmirror.mixture.estimator.MixtureWarning")
+def test_the_spread_is_that_of_the_mixture(different):
+    frame = pl.read_csv(different / "past.csv")
+    X, y, who = frame[["taste", "price"]], frame["liked"].to_numpy(), frame["person"].to_numpy()
+    plain = LinearClassifierMixture(2, spread="diagonal", random_state=0).fit(X, y, groups=who)
+    found = load(different / "model.skops").mixture
+    assert found.spread_kind_ == "diagonal"
+    # Newton steps end within 0.1 % of a standard error
+    np.testing.assert_allclose(found.coef_, plain.coef_, rtol=1e-3)
+    np.testing.assert_allclose(found.spread_deviation_, plain.spread_deviation_, rtol=1e-3)
+
+
+def test_a_spread_is_chosen_from_the_data(different, tmp_path):
+    arguments = ("--label", "liked", "--group", "person", "-k", 2, "-o", tmp_path / "m.skops")
+    done = run("fit", different / "past.parquet", *arguments)
+    mixture = load(tmp_path / "m.skops").mixture
+    assert mixture.spread_kind_ in ("diagonal", "factor", "full")
+    assert {"none", "intercept", "diagonal"} <= set(mixture.spread_evidence_)
+    assert f"differ: spread {mixture.spread_kind_}, chosen from the data" in done.stdout

@@ -42,6 +42,8 @@ def test_parameters_in_the_status_become_options(said):
     status = "Raise n_init, max_iter or l2. Use n_components=1, or 'auto'. Use n_components='auto'."
     expected = "Raise --starts, --max-iter or --l2. Use -k 1, or auto. Use -k auto."
     assert said(status_=status)[-1] == expected
+    status, expected = "Use spread='auto', or spread=None.", "Use --spread auto, or --spread none."
+    assert said(status_=status)[-1] == expected
 
 
 def test_that_fewer_have_more_evidence_is_said_first(said):
@@ -92,8 +94,66 @@ def test_a_real_fit_with_too_many_classifiers_says_so_first(tmp_path):
     assert not any("Warning" in line for line in chosen)
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_models_of_older_formats_are_summarised(number):
+@pytest.mark.parametrize(("number", "n_starts"), [(1, 3), (2, 3), (3, 8)])
+def test_models_of_older_formats_are_summarised(number, n_starts):
     lines = list(summary_lines(load(GOLDEN / f"format-{number}.skops")))
-    assert "Converged. 3 of 3 starts reached the best maximum." in lines
+    status = f"Converged. {n_starts} of {n_starts} starts reached the best maximum."
+    assert sum(line.startswith(status) for line in lines) == 1
     assert sum(line.startswith("Classifier") for line in lines) == 2
+    assert not any("Within" in line for line in lines)
+
+
+def within(model, n_features=5, **attributes):
+    """Return the lines about people of one class."""
+    mixture = copy(model.mixture)
+    vars(mixture).update(attributes)
+    lines = list(summary_lines(replace(model, mixture=mixture), n_features))
+    begin = [i for i, line in enumerate(lines) if line.startswith("Within a class")]
+    return lines[begin[0] :] if begin else []
+
+
+def test_how_people_differ_is_said_last(different):
+    model, sizes = load(different / "model.skops"), np.array([0.3, 0.05])
+    known = {"spread_deviation_": sizes, "spread_standard_error_": sizes / 10,
+             "intercept_deviation_": 0.8, "intercept_deviation_standard_error_": 2.0,
+             "feature_scale_": np.array([1.0, 20.0]), "degrees_of_freedom_": np.inf}  # fmt: skip
+    found = within(model, **known, spread_evidence_={"none": -420.0, "diagonal": -400.0})
+    assert found == [
+        "Within a class, people (person) differ: spread diagonal, log evidence 20.0 higher than "
+        "without.",
+        "  Standard deviations of their log-odds of liked = yes, per unit of a feature (95 % "
+        "interval), strongest per standard deviation first:",
+        "    price        0.05 (0.0411 to 0.06083)",  # 0.05 exp(-+1.96 / 10), and 1 per deviation
+        "    (intercept)  0.8 (0 to 4.72), at the mean of the features",
+        "    taste        0.3 (0.2466 to 0.365)",
+    ]
+    assert "strongest per standard deviation first, 1 of 3:" in within(model, 1, **known)[1]
+    assert len(within(model, 1, **known)) == 3
+    unknown = known | {"spread_standard_error_": sizes * np.nan,
+                       "intercept_deviation_standard_error_": np.nan}  # fmt: skip
+    assert within(model, **unknown)[2] == "    price        0.05"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({"spread_evidence_": {"none": -400.0, "diagonal": -404.5}},
+         "differ: spread diagonal, log evidence 4.5 lower than without; compare --spread none."),
+        ({"spread_evidence_": {"none": np.nan, "diagonal": -404.5}}, "differ: spread diagonal."),
+        ({"spread_evidence_": {}, "spread": "auto"},
+         "differ: spread diagonal, chosen from the data."),
+    ],
+)  # fmt: skip
+def test_a_spread_is_compared_with_none(different, attributes, expected):
+    first = within(load(different / "model.skops"), **attributes)[0]
+    assert first == f"Within a class, people (person) {expected}"
+
+
+def test_that_people_are_alike_is_said_if_it_was_compared(fitted):
+    model = load(fitted / "model.skops")
+    assert within(model) == []
+    evidence = {"none": -400.0, "intercept": -402.0, "diagonal": -401.0, "full": np.nan}
+    assert within(model, spread_evidence_=evidence) == [
+        "Within a class, people (person) are alike as far as these labels show: with the spread "
+        "diagonal, the log evidence is 1.0 lower."
+    ]

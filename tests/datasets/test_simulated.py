@@ -104,3 +104,90 @@ def test_expected_label_very_far_out():
     _, _, truth = make_linear_classifier_mixture(10, 5, random_state=0)
     far = truth.expected_label(np.eye(5) * 1e300)
     np.testing.assert_allclose(far, np.sign(truth.profiles.T) @ truth.weights)
+
+
+def test_persons_have_profiles_of_their_own():
+    """Deviations of 20,000 groups: standard deviations within 4 standard errors, uncorrelated."""
+    n, sizes = 20_000, np.array([0.5, 0.0, 2.0])
+    _, _, truth = make_linear_classifier_mixture(
+        2 * n - 1, 3, group_size=2, spread=sizes, random_state=0
+    )
+    assert truth.person_profiles.shape == (n, 3)
+    np.testing.assert_array_equal(truth.spread, sizes)
+    own = truth.person_profiles - truth.profiles[truth.components[::2]]
+    np.testing.assert_array_equal(own[:, 1], 0)
+    np.testing.assert_allclose(own.std(axis=0), sizes, rtol=4 / np.sqrt(2 * n))
+    assert abs(np.corrcoef(own[:, 0], own[:, 2])[0, 1]) < 4 / np.sqrt(n)
+    assert stats.kstest(own[:, 2] / 2, "norm").pvalue > 0.01
+
+
+def test_a_spread_is_one_number_or_one_for_each_feature():
+    rows = [
+        make_linear_classifier_mixture(60, 3, group_size=4, spread=spread, random_state=0)
+        for spread in (0.7, [0.7], [0.7, 0.7, 0.7])
+    ]
+    for X, y, truth in rows[1:]:
+        np.testing.assert_array_equal(X, rows[0][0])
+        np.testing.assert_array_equal(y, rows[0][1])
+        np.testing.assert_array_equal(truth.person_profiles, rows[0][2].person_profiles)
+
+
+def test_a_spread_changes_neither_features_nor_components():
+    X, y, truth = make_linear_classifier_mixture(300, 3, group_size=3, random_state=0)
+    Z, labels, other = make_linear_classifier_mixture(
+        300, 3, group_size=3, spread=1.5, random_state=0
+    )
+    np.testing.assert_array_equal(X, Z)
+    np.testing.assert_array_equal(truth.components, other.components)
+    np.testing.assert_array_equal(truth.person_profiles, truth.profiles[truth.components[::3]])
+    assert not truth.spread.any()
+    assert (y != labels).any()
+
+
+@pytest.mark.parametrize("response", ["logistic", "probit", "hard"])
+def test_labels_follow_the_profiles_of_persons(response):
+    """Groups of 400 rows: z values of their numbers of +1 have mean 0 and variance 1."""
+    n, size = 300, 400
+    X, y, truth = make_linear_classifier_mixture(
+        n * size, 2, group_size=size, spread=1.0, response=response, random_state=0
+    )
+    t = np.einsum("ij,ij->i", X, truth.person_profiles[truth.groups])
+    f = truth.response.f(t)
+    if response == "hard":
+        np.testing.assert_array_equal(y, np.sign(t))
+        return
+    excess = np.bincount(truth.groups, (y > 0) - f)
+    z = excess / np.sqrt(np.bincount(truth.groups, f * (1 - f)))
+    assert abs(z.mean()) < 4 / np.sqrt(n)
+    assert abs(z.var() - 1) < 4 * np.sqrt(2 / n)
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0])
+def test_expected_labels_of_strangers(spread):
+    """For the probit, E Phi(t + s z) = Phi(t / sqrt(1 + s^2)) exactly."""
+    X, _, truth = make_linear_classifier_mixture(
+        50, 3, response="probit", spread=spread, profile_norm=2.0, random_state=0
+    )
+    s = spread * np.linalg.norm(X, axis=1)
+    by_hand = sum(
+        p * (2 * stats.norm.cdf(X @ u / np.sqrt(1 + s**2)) - 1)
+        for p, u in zip(truth.weights, truth.profiles, strict=True)
+    )
+    # 41 nodes are exact to 0.002 for deviations of up to 3
+    np.testing.assert_allclose(truth.expected_label(X), by_hand, atol=2e-3)
+
+
+def test_expected_labels_are_the_shares_of_labels_of_many_strangers():
+    """Rows at one point: the mean label within 4 standard errors."""
+    n, point = 40_000, np.array([0.4, -0.8])
+    _, y, truth = make_linear_classifier_mixture(
+        n,
+        profiles=[[2.0, 1.0], [-1.0, 3.0]],
+        weights=[0.7, 0.3],
+        spread=[1.0, 2.0],
+        mean=point,
+        covariance=np.full(2, 1e-20),
+        random_state=0,
+    )
+    expected = truth.expected_label(point[None, :])[0]
+    assert abs(y.mean() - expected) < 4 * np.sqrt((1 - expected**2) / n)

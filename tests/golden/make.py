@@ -32,7 +32,7 @@ def main() -> None:
     model = fit_table(
         readers_of(table),
         ColumnRoles("liked", "person"),
-        spectralmirror.LinearClassifierMixture(2, random_state=0),
+        spectralmirror.LinearClassifierMixture(2, spread="diagonal", random_state=0),
         source="made",
     )
     spectralmirror.save(model, HERE / f"format-{FORMAT}.skops")

@@ -8,7 +8,7 @@ from spectralmirror.datasets import make_linear_classifier_mixture
 #: Attributes that are not numbers to compare, or say how often rows were read.
 OTHER = {
     "feature_names_in_", "n_scans_", "status_", "starts_", "n_passes_", "n_iter_", "bic_path_",
-    "evidence_path_",
+    "evidence_path_", "spread_evidence_",
 }  # fmt: skip
 
 
@@ -26,11 +26,11 @@ def assert_alike(found, expected):
     names = {name for name in vars(expected) if name.endswith("_") and not name.startswith("_")}
     assert names - OTHER == {n for n in vars(found) if n.endswith("_") and n[0] != "_"} - OTHER
     profiles = isinstance(expected, LinearClassifierMixture)
-    if profiles:
-        ours, theirs = found.evidence_path_, expected.evidence_path_
+    for name in ("evidence_path_", "spread_evidence_") if profiles else ():
+        ours, theirs = getattr(found, name), getattr(expected, name)
         assert set(ours) == set(theirs)
         np.testing.assert_allclose(
-            [ours[k] for k in theirs], list(theirs.values()), rtol=1e-6, err_msg="evidence_path_"
+            [ours[k] for k in theirs], list(theirs.values()), rtol=1e-6, err_msg=name
         )
     for name in sorted(names - OTHER):
         ours, theirs = getattr(found, name), getattr(expected, name)

@@ -1,5 +1,6 @@
 """The printed table and the DataFrame."""
 
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 
 from spectralmirror import load
-from spectralmirror.mixture.summary import Choices, letters, quantile
+from spectralmirror.mixture.summary import Choices, deviation_interval, letters, quantile
 from tests.helpers.mixtures import drawn, fitted, sharp
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -53,6 +54,8 @@ def test_models_of_older_formats_have_no_evidence(number):
     assert np.isnan([choices.log_evidence, choices.doubt]).all()
     assert choices.evidence_path == {}
     assert mixture.summary().splitlines()[2] == "penalty l2 = 0.1"
+    assert (choices.spread, choices.spread_from_data, choices.spread_rival) == (None, False, None)
+    assert "pread" not in mixture.summary()
 
 
 def test_frame(mixture):
@@ -93,6 +96,86 @@ def test_features_named_like_our_own_terms():
     mixture = fitted(pd.DataFrame(X, columns=["weight", "intercept", "c", "d"]), y)
     assert mixture.summary().count("Component 0") == 1
     assert mixture.summary(as_frame=True).index.is_unique
+
+
+@pytest.fixture(scope="module")
+def varied():
+    X, y, truth = sharp(1200, profiles=PROFILES[:1], weights=[1.0], group_size=10, spread=0.7)
+    frame = pd.DataFrame(X, columns=["age", "income", "a rather long name"])
+    return fitted(frame, y, k=1, groups=truth.groups, spread="diagonal")
+
+
+def test_standard_deviations_within_a_class_have_lines(varied):
+    table = varied.summary(level=0.9, as_frame=True)
+    assert table.index.is_unique
+    within = table.loc[-1]
+    assert list(within.index) == ["(intercept)", "age", "income", "a rather long name"]
+    np.testing.assert_allclose(within["estimate"].iloc[1:], varied.spread_deviation_)
+    np.testing.assert_allclose(within["standard_error"].iloc[1:], varied.spread_standard_error_)
+    assert within["estimate"].iloc[0] == varied.intercept_deviation_
+    assert within["z"].isna().all()
+    income = within.loc["income"]
+    factor = np.exp(quantile(varied, 0.9) * income["standard_error"] / income["estimate"])
+    np.testing.assert_allclose(income["lower"], income["estimate"] / factor)
+    np.testing.assert_allclose(income["upper"], income["estimate"] * factor)
+    assert len(table.loc[0]) == 5
+
+
+def test_the_text_has_a_section_on_the_spread(varied):
+    text = varied.summary()
+    before, within = text.split("\nWithin a class, persons differ")
+    assert before.count("\nincome") == within.count("\nincome") == 1
+    head = within.splitlines()[1].split()
+    assert head == ["std.", "dev.", "std.", "error", "95%", "interval"]
+    row = next(line for line in within.splitlines() if line.startswith("income")).split()
+    expected = varied.spread_deviation_[1], varied.spread_standard_error_[1]
+    np.testing.assert_allclose([float(row[1]), float(row[2])], expected, rtol=1e-3)
+    assert "nan" not in text
+    assert max(map(len, text.splitlines())) < 120
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "evidence", "line"),
+    [
+        ("full", "auto", {"none": -900.0, "diagonal": -500.0, "full": -387.7},
+         "spread: full (chosen from the data)   log evidence 512.3 above no spread"),
+        ("full", "full", {"none": -387.7, "full": -400.0},
+         "spread: full   log evidence 12.3 below no spread"),
+        ("full", "full", {"none": np.nan, "full": np.nan}, "spread: full"),
+        ("full", "full", {}, "spread: full"),
+        (None, "auto", {"none": -9.0, "intercept": -11.5, "diagonal": -10.0},
+         "spread: none (chosen from the data)   log evidence 1.0 above diagonal spread"),
+        (None, "auto", {}, None),  # without groups
+        (None, None, {}, None),
+    ],
+)  # fmt: skip
+def test_the_spread_is_compared_with_none(varied, kind, asked, evidence, line):
+    mixture = copy(varied)
+    mixture.spread_kind_, mixture.spread, mixture.spread_evidence_ = kind, asked, evidence
+    lines = mixture.summary().splitlines()
+    assert [one for one in lines if one.startswith("spread")] == ([] if line is None else [line])
+    assert lines[2].startswith("penalty")
+    assert any(one.startswith("Within a class") for one in lines) == (kind is not None)
+
+
+def test_only_what_varies_has_a_line(varied):
+    mixture = copy(varied)
+    mixture.spread_deviation_ = mixture.spread_standard_error_ = np.zeros(3)
+    assert list(mixture.summary(as_frame=True).loc[-1].index) == ["(intercept)"]
+
+
+@pytest.mark.parametrize(
+    ("deviation", "error", "expected"),
+    [
+        (2.0, 0.0, (2.0, 2.0)),
+        (2.0, 0.5, (2 * np.exp(-0.5), 2 * np.exp(0.5))),
+        (2.0, 2.0, (2 * np.exp(-2), 2 * np.exp(2))),
+        (1e-9, 2.0, (0.0, 4.0)),
+        (2.0, np.nan, (np.nan, np.nan)),
+    ],
+)
+def test_intervals_of_standard_deviations_stay_above_0(deviation, error, expected):
+    np.testing.assert_allclose(deviation_interval(deviation, error, 2.0), expected, rtol=1e-7)
 
 
 def test_letters():

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from spectralmirror import LinearClassifierMixture
-from spectralmirror.report import write_report
+from spectralmirror.report import render, write_report
 from tests.helpers.browser import Window, system_chromium
 
 #: Feature names as users have them: with markup, too long to wrap, in other scripts.
@@ -79,6 +79,17 @@ def test_page_is_whole_at_every_width(browser, pages, k, width, scheme):
             assert wide > 200
             assert high > 60
             assert 0 <= left < right <= width
+        assert window.value(OUTSIDE) == []
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_bands_and_their_legend_stay_inside_the_page(browser, varied, tmp_path, width):
+    path = tmp_path / "varied.html"
+    path.write_text(render(varied.data), encoding="utf-8")
+    with Window(browser, path.as_uri(), width, "light") as window:
+        assert window.problems == []
+        assert window.value("document.documentElement.scrollWidth") <= width
+        assert len(window.value(BOXES)) == 7
         assert window.value(OUTSIDE) == []
 
 

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import expit
 
 from spectralmirror import LinearClassifierMixture
+from spectralmirror.mixture.spread_score import CLEARLY_DIFFERENT
 from spectralmirror.report import collect, render
 from spectralmirror.report.cautions import cautions
 from tests.helpers.report import change, check_page, sentence
@@ -112,6 +113,8 @@ def test_the_probability_of_a_better_maximum_is_stated_if_it_is_large(calm):
         ("non_gaussian", "features/gaussian", [False, True, True, True], [True, True, True, False],
          "1 of 4 features takes few values, is skewed or has heavy tails: ‘price’. The"),
         ("disguised", "held_out/fresh/mixture/auc", 0.9999, 0.99, "almost without error"),
+        ("members_differ", "spread/score", 12.34, CLEARLY_DIFFERENT,
+         "Persons differ inside these classes (z = 12.3), but the fit takes"),
     ],
 )  # fmt: skip
 def test_each_caution_appears_exactly_when_it_applies(calm, kind, path, bad, good, words):
@@ -142,6 +145,37 @@ def test_no_better_needs_both_comparisons_to_fail(calm):
     assert kinds(alone) == ["no_better"]
     assert "predicts better" in sentence(alone, "cautions", "no_better", *cautions(alone))
     assert kinds(change(change(alone, "model/k", 1), "model/asked", 1)) == []
+
+
+def test_differences_inside_classes_are_reported_where_a_spread_may_be_fitted(calm):
+    data = change(calm, "spread/score", 12.34)
+    (caution,) = cautions(data)
+    text = sentence(data, "cautions", "members_differ", caution)
+    assert text.endswith('What to do: Fit with spread="auto", or --spread auto.')
+    one = sentence(change(data, "model/k", 1), "cautions", "members_differ", caution)
+    assert "Persons differ inside this one class (z = 12.3), but" in one
+    assert kinds(change(data, "spread/from_data", True)) == []  # the evidence chose none
+    assert kinds(change(data, "spread/score", None)) == []
+    assert kinds(change(data, "model/response", "hard")) == []
+    assert kinds(change(data, "model/refined", False)) == []
+
+
+def test_a_spread_that_the_evidence_does_not_support_is_reported(varied):
+    assert kinds(varied.data) == []
+    assert kinds(change(varied.data, "spread/gain", -2.9)) == []
+    data = change(varied.data, "spread/gain", -3.4)
+    (caution,) = cautions(data)
+    text = sentence(data, "cautions", "no_spread_explains", caution)
+    assert text.startswith("Members of a class need not differ The log evidence is 3.4 higher if")
+
+
+def test_one_class_that_predicts_no_better_gives_no_reason_to_believe_in_differences(varied_class):
+    assert kinds(varied_class.data) == []
+    data = change(varied_class.data, "held_out/history/verdict", "unclear")
+    (caution,) = cautions(data)
+    text = sentence(data, "cautions", "no_better", caution)
+    assert "On held-out rows the class does not clearly beat a single logistic regression" in text
+    assert "little reason to believe that its members differ." in text
 
 
 def test_hard_labels_need_no_errors(calm):

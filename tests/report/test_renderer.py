@@ -56,6 +56,8 @@ def test_models_of_older_formats_have_a_page(number):
     assert not data["model"]["bic_counts_groups"]
     assert data["model"]["evidence_path"] == []
     assert data["model"]["doubt"] is data["model"]["log_evidence"] is None
+    assert data["spread"]["kind"] is data["spread"]["score"] is None
+    assert data["spread"]["evidence"] == []
     assert not {"better_maximum", "fewer_explain"} & {c["kind"] for c in data["cautions"]}
     page = render(data)
     check_page(page)

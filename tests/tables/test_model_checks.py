@@ -1,5 +1,6 @@
 """Whether the parts of a model fit together."""
 
+import warnings
 from copy import copy
 from dataclasses import replace
 
@@ -8,11 +9,12 @@ import polars as pl
 import pytest
 
 from spectralmirror import LinearClassifierMixture, PrincipalHessianDirections, SpectralMirror
+from spectralmirror.mixture.estimator import MixtureWarning
 from spectralmirror.rows.files.readers import readers_of
 from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.features import Category, Number
 from spectralmirror.tables.fit_table import fit_table
-from spectralmirror.tables.model_checks import is_whole
+from spectralmirror.tables.model_checks import SPREAD, is_whole
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(800, 3))
@@ -86,6 +88,76 @@ def test_a_mixture_of_other_parts_is_not_whole(name, value):
     mixture = LinearClassifierMixture(1).fit(X, Y)
     setattr(mixture, name, value)
     assert not is_whole(mixture)
+
+
+@pytest.fixture(scope="module")
+def with_spread():
+    mixture = LinearClassifierMixture(1, spread="diagonal")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MixtureWarning)
+        return mixture.fit(X, Y, groups=np.arange(800) // 5)
+
+
+def test_the_shapes_of_a_spread(with_spread):
+    assert is_whole(with_spread)
+    assert with_spread.spread_.shape == (3, 4)
+    assert len(with_spread._parameter_root) == 4 + 4 * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spread", "other"),
+        ("spread_kind_", None),
+        ("spread_kind_", "other"),
+        ("spread_kind_", ["diagonal"]),
+        ("spread_", np.zeros((3, 0))),
+        ("spread_", np.zeros((3, 3))),
+        ("spread_", np.zeros((2, 4))),
+        ("spread_", np.zeros(12)),
+        ("spread_", np.full((3, 4), np.nan)),
+        ("spread_", np.full((3, 4), 1e200)),  # its squares would overflow
+        ("spread_", [[0.0] * 4] * 3),
+        ("spread_", None),
+        ("intercept_spread_", np.zeros(3)),
+        ("intercept_spread_", np.full(4, np.inf)),
+        ("intercept_spread_", np.full(4, 1e200)),
+        ("spread_deviation_", np.zeros(2)),
+        ("spread_deviation_", np.full(3, np.nan)),
+        ("spread_standard_error_", np.zeros(2)),
+        ("spread_standard_error_", "small"),
+        ("intercept_deviation_", np.nan),
+        ("intercept_deviation_", "small"),
+        ("intercept_deviation_standard_error_", "small"),
+        ("spread_evidence_", 3),
+        ("spread_evidence_", {"other": 1.0}),
+        ("spread_evidence_", {"diagonal": "much"}),
+        ("_n_spread", -1),
+        ("spread_score_", "much"),
+        ("_parameter_root", np.zeros((4, 4))),
+        ("_parameter_root", np.zeros((19, 4))),
+        ("_parameter_root", np.full((20, 4), np.nan)),
+        ("_parameter_root", np.vstack([np.zeros((4, 4)), np.full((16, 4), 1e200)])),
+    ],
+)
+def test_a_mixture_with_another_spread_is_not_whole(with_spread, name, value):
+    broken = copy(with_spread)
+    setattr(broken, name, value)
+    assert not is_whole(broken)
+
+
+@pytest.mark.parametrize("name", sorted(SPREAD))
+def test_a_spread_is_there_as_a_whole_or_not_at_all(with_spread, name):
+    broken = copy(with_spread)
+    delattr(broken, name)
+    assert not is_whole(broken)
+    plain = LinearClassifierMixture(1).fit(X, Y)
+    assert is_whole(plain)
+    for each in SPREAD:
+        delattr(plain, each)
+    assert is_whole(plain)  # as in models of older formats
+    setattr(plain, name, getattr(with_spread, name))
+    assert not is_whole(plain)
 
 
 @pytest.mark.parametrize(

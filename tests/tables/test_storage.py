@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import re
+import warnings
 import zipfile
 from dataclasses import replace
 from io import BytesIO
@@ -26,6 +27,7 @@ from spectralmirror import (
     save,
 )
 from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.mixture.estimator import MixtureWarning
 from spectralmirror.tables.archive import Archive
 from spectralmirror.tables.storage import FORMAT, load_with_version
 from spectralmirror.tables.stored_names import stored_names
@@ -34,7 +36,10 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 X, Y, TRUTH = make_linear_classifier_mixture(2_000, 5, group_size=5, random_state=0)
 
 
-KINDS = ["plain", "grouped", "auto", "hard", "probit", "no penalty", "given", "tuple", "again"]
+KINDS = [
+    *("plain", "grouped", "auto", "hard", "probit", "no penalty", "given", "tuple", "again"),
+    *("differ in intercepts", "differ in all", "differ in a factor"),
+]
 
 
 def mixtures():
@@ -51,6 +56,13 @@ def mixtures():
     given = LinearClassifierMixture(2, init=start).fit(X, Y, groups=TRUTH.groups)
     yield given
     yield LinearClassifierMixture(2, init=given).fit(X, Y, groups=TRUTH.groups)
+    few, labels, who = X[:500], Y[:500], TRUTH.groups[:500]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MixtureWarning)
+        for kind in ("intercept", "diagonal"):
+            yield LinearClassifierMixture(1, spread=kind).fit(few, labels, groups=who)
+        probit = LinearClassifierMixture(1, response="probit", fit_intercept=False, spread="factor")
+        yield probit.fit(few, labels, groups=who)
 
 
 @pytest.mark.parametrize("mixture", list(mixtures()), ids=KINDS)
@@ -68,6 +80,15 @@ def test_mixtures_are_the_same_to_the_last_bit(tmp_path, mixture):
         for groups in (None, TRUTH.groups):
             before, after = (getattr(m, method)(given, y, groups) for m in (mixture, again))
             assert (before == after).all()
+    if mixture.grouped_:
+        history = given[:200], y[:200], TRUTH.groups[:200]
+        before, after = (
+            m.predict_proba(given, groups=TRUTH.groups, history=history) for m in (mixture, again)
+        )
+        assert (before == after).all()
+    if mixture.spread_kind_ is not None:
+        before, after = (m.person_profiles(*history) for m in (mixture, again))
+        assert all((one == two).all() for one, two in zip(before, after, strict=True))
     assert again.summary() == mixture.summary()
     assert vars(again).keys() == vars(mixture).keys()
     for name, value in vars(mixture).items():
@@ -91,7 +112,7 @@ def test_transformers_are_the_same_to_the_last_bit(tmp_path, model):
     assert (load(tmp_path / "m.skops").transform(X) == model.transform(X)).all()
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", range(1, FORMAT))
 def test_the_golden_file_of_every_format_loads_and_predicts_what_it_did(number):
     model, version = load_with_version(GOLDEN / f"format-{number}.skops")
     kept = np.load(GOLDEN / f"format-{number}.npz")
@@ -257,6 +278,25 @@ def test_what_is_not_known_about_the_parameters_is_stored_and_checked(tmp_path):
             save(mixture, tmp_path / "m.skops")
         with pytest.raises(ValueError, match="damaged: the parts of the model do not fit together"):
             load(changed(tmp_path, model=mixture))
+
+
+@pytest.mark.filterwarnings("ignore::spectralmirror.mixture.estimator.MixtureWarning")
+def test_a_damaged_spread_is_refused(tmp_path):
+    few = X[:500], Y[:500], TRUTH.groups[:500]
+    whole = LinearClassifierMixture(1, spread="diagonal").fit(*few[:2], groups=few[2])
+    save(whole, tmp_path / "m.skops")
+    for name, value in (
+        ("spread_", whole.spread_[:, :3]),
+        ("spread_", np.where(whole.spread_ == whole.spread_.max(), np.nan, whole.spread_)),
+        ("spread_kind_", "other"),
+        ("_parameter_root", whole._parameter_root[:6]),  # that of a model without a spread
+    ):
+        broken = load(tmp_path / "m.skops")
+        setattr(broken, name, value)
+        with pytest.raises(ValueError, match="cannot be stored: its parts do not fit together"):
+            save(broken, tmp_path / "broken.skops")
+        with pytest.raises(ValueError, match="damaged: the parts of the model do not fit together"):
+            load(changed(tmp_path, model=broken))
 
 
 def test_public_names_can_be_imported():

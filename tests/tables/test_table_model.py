@@ -58,6 +58,25 @@ def test_models_of_older_formats_describe_themselves(number):
     assert said["evidence_path"] == {}
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_people_do_not_differ_in_models_of_older_formats(number):
+    said = load(GOLDEN / f"format-{number}.skops").described()["spread"]
+    assert said == {"kind": None, "from_data": False, "evidence": {}, "standard_deviations": []}
+
+
+@pytest.mark.filterwarnings("ignore::spectralmirror.mixture.estimator.MixtureWarning")
+def test_the_description_holds_how_people_differ(rows):
+    model = fitted(rows, l2=1.0, spread="intercept")
+    mixture, said = model.mixture, json.loads(json.dumps(model.described(), allow_nan=False))
+    spread = said["spread"]
+    assert (spread["kind"], spread["from_data"]) == ("intercept", False)
+    assert set(spread["evidence"]) == {"none", "intercept"}
+    (line,) = spread["standard_deviations"]  # coefficients do not differ
+    assert line["term"] == "(intercept)"
+    assert line["estimate"] == mixture.intercept_deviation_
+    assert [len(one["terms"]) for one in said["classifiers"]] == [5, 5]
+
+
 def posteriors(model, rows, n_files, tmp_path):
     """Return the posterior of each group, from rows that are divided among files."""
     for i in range(n_files):
@@ -87,4 +106,15 @@ def test_posteriors_of_groups_of_a_model_without_a_covariance_are_plug_in(rows, 
     first = np.unique(who, return_index=True)[1]
     expected = model.mixture.component_proba(X, y, groups=who, averaged=False)[first]
     found = posteriors(model, rows, 2, tmp_path)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::spectralmirror.mixture.estimator.MixtureWarning")
+@pytest.mark.parametrize("kind", ["intercept", "diagonal"])
+def test_posteriors_of_groups_who_differ_are_those_of_component_proba(rows, kind, tmp_path):
+    model = fitted(rows, l2=1.0, spread=kind)
+    X, y, who = rows[list("abc")], rows["liked"].to_numpy(), rows["who"].to_numpy()
+    first = np.unique(who, return_index=True)[1]
+    expected = model.mixture.component_proba(X, y, groups=who)[first]
+    found = posteriors(model, rows, 3, tmp_path)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)

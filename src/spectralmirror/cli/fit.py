@@ -24,6 +24,7 @@ from spectralmirror.cli.options import (
     Quiet,
     Response,
     Seed,
+    Spread,
     column_option,
     columns_option,
     split_names,
@@ -67,6 +68,7 @@ def fit(
         ),
     ] = "auto",
     criterion: Criterion = "evidence",
+    spread: Spread = None,
     intercept: Annotated[
         bool | None,
         typer.Option(
@@ -121,6 +123,8 @@ def fit(
             "-k auto compares evidence, which needs a penalty: use --l2 auto or a number above 0, "
             "or --criterion bic."
         )
+    has_intercept = pairs is None if intercept is None else intercept
+    kind = _kind_of_spread(spread, group, response, has_intercept)
     check_output(output, *files)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         listen("loading", 0, None)
@@ -144,10 +148,11 @@ def fit(
             k,
             response=response,
             l2=penalty,
-            fit_intercept=pairs is None if intercept is None else intercept,
+            fit_intercept=has_intercept,
             n_init=starts,
             max_iter=max_iter,
             criterion=criterion,
+            spread=kind,
             random_state=seed,
         )
         model = fit_table(readers, roles, mixture, source=", ".join(files), listen=listen)
@@ -185,6 +190,30 @@ def _number_of_components(text: str) -> int | str:
     if k < 1:
         fail(f"-k must be auto or an integer of at least 1, got {text!r}.")
     return k
+
+
+def _kind_of_spread(
+    kind: str | None, group: str | None, response: str, has_intercept: bool
+) -> str | None:
+    """Return the spread as the mixture takes it: by default "auto", if it can have one."""
+    possible = group is not None and response != "hard"
+    if kind in (None, "auto"):
+        return "auto" if possible else None
+    if kind == "none":
+        return None
+    if group is None:
+        fail(
+            f"--spread {kind} compares several labels of the same person: name the column of "
+            "persons with --group COLUMN, or use --spread none."
+        )
+    if not possible:
+        fail(f"--spread {kind} needs --response logistic or probit, not hard.")
+    if kind == "intercept" and not has_intercept:
+        fail(
+            "--spread intercept needs intercepts, which --no-intercept and --pairs leave out: use "
+            "--intercept, or another kind."
+        )
+    return kind
 
 
 def _penalty(text: str) -> float | str:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectralmirror.cli.console import say
-from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Choices, Line, letters, table
+from spectralmirror.mixture.summary import (
+    INTERCEPT,
+    WEIGHT,
+    WITHIN,
+    Choices,
+    Line,
+    letters,
+    table,
+)
 from spectralmirror.report.cautions import ROWS_PER_PARAMETER, closest_number, fewer_explain
 from spectralmirror.responses import get_response
 
@@ -25,6 +33,8 @@ OPTIONS = {
     "n_init": "--starts",
     "max_iter": "--max-iter",
     "l2": "--l2",
+    "spread='auto'": "--spread auto",
+    "spread=None": "--spread none",
 }
 
 
@@ -50,6 +60,8 @@ def summary_lines(fitted: FittedTable, n_features: int = 5) -> Iterator[str]:
         yield ""
         own = [line for line in lines if line.component == c]
         yield from _classifier(fitted, name, own, n_features)
+    within = [line for line in lines if line.component == WITHIN]
+    yield from _spread(fitted, within, n_features)
 
 
 def _headline(fitted: FittedTable) -> str:
@@ -106,29 +118,69 @@ def _with_options(status: str) -> str:
 def _classifier(
     fitted: FittedTable, name: str, lines: list[Line], n_features: int
 ) -> Iterator[str]:
-    """Yield the weight of a classifier, and its effects per standard deviation, largest first."""
-    mixture, recipe = fitted.mixture, fitted.recipe
+    """Yield the weight of a classifier, and its effects, strongest first."""
     weight = next(line.estimate for line in lines if line.term == WEIGHT)
     unit = "rows" if fitted.group is None else "groups"
     yield f"Classifier {name} makes the labels of {weight:.0%} of the {unit}."
-    deviation = dict(zip(recipe.names, mixture.feature_scale_, strict=True))
+    effects = get_response(fitted.mixture.response).effect_name
     features = [line for line in lines if line.term not in (WEIGHT, INTERCEPT)]
-    features.sort(key=lambda line: -abs(line.estimate) * deviation[line.term])
-    shown = features[:n_features]
+    yield from _strongest(fitted, effects, features, n_features, sign="+")
+
+
+def _spread(fitted: FittedTable, lines: list[Line], n_features: int) -> Iterator[str]:
+    """Yield how much people of one class differ, or that they do not."""
+    choices = Choices.of(fitted.mixture)
+    rival = choices.spread_rival
+    people = f"Within a class, people ({fitted.group})"
+    if choices.spread is None:
+        if rival is not None:
+            kind, more = rival
+            yield ""
+            yield (
+                f"{people} are alike as far as these labels show: with the spread {kind}, the log "
+                f"evidence is {_higher(-more)}."
+            )
+        return
+    compared = ""
+    if rival is not None:
+        more = rival[1]
+        advice = "" if more > 0 else "; compare --spread none"
+        compared = f", log evidence {_higher(more)} than without{advice}"
+    chosen = ", chosen from the data" if choices.spread_from_data else ""
+    yield ""
+    yield f"{people} differ: spread {choices.spread}{chosen}{compared}."
+    effects = get_response(fitted.mixture.response).effect_name.lower()
+    yield from _strongest(fitted, f"Standard deviations of their {effects}", lines, n_features)
+
+
+def _higher(more: float) -> str:
+    return f"{abs(more):.1f} {'higher' if more > 0 else 'lower'}"
+
+
+def _strongest(
+    fitted: FittedTable, what: str, lines: list[Line], n_features: int, sign: str = ""
+) -> Iterator[str]:
+    """Yield a heading and the estimates, strongest per standard deviation of the feature first."""
+    mixture, recipe = fitted.mixture, fitted.recipe
+    deviation = dict(zip(recipe.names, mixture.feature_scale_, strict=True)) | {INTERCEPT: 1.0}
+    ordered = sorted(lines, key=lambda line: -abs(line.estimate) * deviation[line.term])
+    shown = ordered[:n_features]
     event = f"{fitted.label} = {mixture.classes_[1]}" if recipe.winner is None else "left wins"
-    interval = "" if np.isnan(mixture.coef_standard_error_).all() else " (95 % interval)"
-    count = f", {len(shown)} of {len(features)}" if len(shown) < len(features) else ""
-    effects = get_response(mixture.response).effect_name
+    interval = "" if all(np.isnan(line.lower) for line in lines) else " (95 % interval)"
+    count = f", {len(shown)} of {len(ordered)}" if len(shown) < len(ordered) else ""
     yield (
-        f"  {effects} of {event}, per unit of a feature{interval}, strongest per "
-        f"standard deviation first{count}:"
+        f"  {what} of {event}, per unit of a feature{interval}, strongest per standard deviation "
+        f"first{count}:"
     )
-    width = max(len(line.term) for line in shown)
+    width = max((len(line.term) for line in shown), default=0)
     for line in shown:
-        yield f"    {line.term:<{width}}  {_effect(line, recipe.references.get(line.term))}"
+        yield f"    {line.term:<{width}}  {_effect(line, recipe.references, sign)}"
 
 
-def _effect(line: Line, reference: str | None) -> str:
+def _effect(line: Line, references: dict[str, str], sign: str) -> str:
+    """Return an estimate, its interval, and what it is compared with."""
     interval = "" if np.isnan(line.lower) else f" ({line.lower:.4g} to {line.upper:.4g})"
+    reference = references.get(line.term)
     compared = "" if reference is None else f", compared with {reference}"
-    return f"{line.estimate:+.4g}{interval}{compared}"
+    at = ", at the mean of the features" if line.term == INTERCEPT else ""
+    return f"{line.estimate:{sign}.4g}{interval}{compared}{at}"

@@ -24,6 +24,8 @@ __all__ = [
     "Response",
     "ResponseName",
     "Seed",
+    "Spread",
+    "SpreadName",
     "TableOutput",
     "column_option",
     "columns_option",
@@ -37,6 +39,8 @@ MissingPolicy = Literal["error", "impute", "drop"]
 ResponseName = Literal["logistic", "probit", "hard"]
 #: The names in ``spectralmirror.mixture.selection`` (the same test compares them).
 CriterionName = Literal["evidence", "bic", "icl"]
+#: The names in ``spectralmirror.mixture.spread``, and those for None and for a choice among them.
+SpreadName = Literal["none", "intercept", "diagonal", "factor", "full", "auto"]
 
 
 def complete_column(context: typer.Context, incomplete: str) -> list[str]:
@@ -101,6 +105,15 @@ Criterion = Annotated[
     typer.Option(
         metavar="KIND",
         help="How -k auto compares numbers of classifiers: by evidence, bic or icl.",
+    ),
+]
+Spread = Annotated[
+    SpreadName | None,
+    typer.Option(
+        metavar="KIND",
+        help="How people (groups) of one class differ: none, intercept, diagonal, factor or full; "
+        "auto chooses from the data.",
+        show_default="auto with --group",
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.", min=0, max=2**31 - 1)]

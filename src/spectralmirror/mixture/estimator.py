@@ -429,7 +429,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             SOLVERS[self.solver],
             self._rng(),
             choose_l2=auto,
-            compare_fewer=(auto and k > 1 and self.n_components != "auto" and self.spread is None),
+            compare_fewer=auto and k > 1 and not prepared.several,
             before=before.fit.ascent.parameters if before is not None and self.refine else None,
         )
 

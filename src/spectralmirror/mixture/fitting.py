@@ -72,11 +72,16 @@ class Fit:
         return None if spread is None else spread.kind
 
     @cached_property
+    def observed(self) -> Information | None:
+        """The information, proper or not; None if there are too many parameters."""
+        if self.information is not None:
+            return self.information
+        return information(self.likelihood, self.ascent.parameters, seed=0)
+
+    @cached_property
     def laplace(self) -> Laplace | None:
         """The posterior of theta; None if there are too many parameters, or no penalty."""
-        found = self.information
-        if found is None:
-            found = information(self.likelihood, self.ascent.parameters, seed=0)
+        found = self.observed
         if found is None or self.likelihood.l2 == 0:
             return None
         return laplace(self.likelihood, self.ascent, found)
@@ -187,13 +192,15 @@ def refine(task: Task, target: Likelihood, warm: WarmStart) -> Top:
     """Climb over all rows until a climb ends at a proper maximum.
 
     A climb that has converged on a long ridge or at a saddle is continued with a smaller tolerance
-    and without the preconditioner.
+    and without the preconditioner; with a spread, with that of the information, if it is proper.
     """
     state = _climb(task, target, warm, task.tol, 0)
     for _ in range(MOST_CLIMBS - 1):
         if state.finished:
             break
-        again = WarmStart(state.top.ascent.parameters)
+        found = state.top.information if target.spread is not None else None
+        inverse = None if found is None else found.inverse
+        again = WarmStart(state.top.ascent.parameters, inverse)
         state = _climb(task, target, again, state.tol / 10, state.n_passes)
     return state.top
 

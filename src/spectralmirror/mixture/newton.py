@@ -26,9 +26,9 @@ GROUPS_PER_COMPONENT = 1_000
 MOST_PARAMETERS = 3_000
 #: Newton steps end when the predicted gain is below this, which is 1e-6 standard errors.
 EXACT = 1e-13
-#: With a spread they end at 0.1 % of a standard error, as nodes matter more; they are not tried
+#: With a spread they end at 0.4 % of a standard error, as nodes matter more; they are not tried
 #: where the gain is larger than FAR: around b = 0 the likelihood is not concave.
-NEARLY_EXACT, FAR = 1e-6, 1e-2
+NEARLY_EXACT, FAR = 1e-5, 1e-2
 #: A climb has converged if the predicted gain is below this, which is 1 % of a standard error.
 SETTLED = 1e-4
 MOST_STEPS = 20

@@ -184,8 +184,14 @@ class MixturePrediction(MixturePosteriors):
         assert numbers is not None
         sharp = self.sharpness_[:, None]
         coef = np.column_stack([self.coef_ * sharp, self.intercept_ * self.sharpness_])
-        B = np.vstack([self.spread_, self.intercept_spread_])
-        mean, deviation = self._person_model.moments(History(X, signs, numbers), coef, B)
+        if self._has_spread:
+            B = np.vstack([self.spread_, self.intercept_spread_])
+            mean, deviation = self._person_model.moments(History(X, signs, numbers), coef, B)
+        else:
+            of_classes = self._class_posterior(X, signs, numbers)
+            mean = of_classes @ coef
+            square = np.square(coef - mean[:, None])
+            deviation = np.sqrt(np.einsum("gk,gkm->gm", of_classes, square))
         return PersonProfiles(
             np.unique(np.asarray(groups)), mean[:, :-1], deviation[:, :-1], mean[:, -1],
             deviation[:, -1],

@@ -17,6 +17,7 @@ from spectralmirror.mixture.spread import Spread
 from spectralmirror.mixture.spread_start import covariance_within, initial_entries, stretched
 from spectralmirror.mixture.starts import FINE, ROUGH, Maximum, split
 from spectralmirror.mixture.task import Task
+from spectralmirror.rows.types import Matrix
 
 __all__ = ["comparison_sample", "finished", "fit_spread", "with_many_nodes"]
 
@@ -119,8 +120,15 @@ def with_many_nodes(task: Task, chosen: Fit) -> Fit:
     if spread is None:
         return chosen
     likelihood = replace(chosen.likelihood, spread=spread.with_nodes(MANY_NODES, task.seed + 1))
-    ascent = task.climber(likelihood, chosen.ascent.parameters, tol=FINE)
+    start, inverse = chosen.ascent.parameters, _inverse(chosen)
+    ascent = task.climber(likelihood, start, tol=FINE, inverse=inverse)
     return replace(chosen, likelihood=likelihood, ascent=ascent)
+
+
+def _inverse(chosen: Fit) -> Matrix | None:
+    """Return the inverse information of a fit, a preconditioner for other nodes or rows."""
+    found = chosen.observed
+    return found.inverse if found is not None and found.proper else None
 
 
 def finished(task: Task, target: Likelihood, chosen: Fit) -> Fit:
@@ -131,7 +139,10 @@ def finished(task: Task, target: Likelihood, chosen: Fit) -> Fit:
     target = replace(target, spread=spread.with_nodes(n_nodes, task.seed + 1))
     if task.choose_l2:
         target = target.with_l2(chosen.likelihood.l2)
+    inverse = _inverse(chosen)
+    if inverse is not None:
+        inverse = inverse * chosen.likelihood.rows.total_weight / target.rows.total_weight
     exact = replace(task, tol=task.tol / 100)  # Newton steps cost far more than passes here
-    top = refine(exact, target, WarmStart(chosen.ascent.parameters))
+    top = refine(exact, target, WarmStart(chosen.ascent.parameters, inverse))
     n_dropped = task.k - len(top.ascent.parameters)
     return Fit(target, top.ascent, chosen.starts, top.information, n_dropped)

@@ -61,8 +61,7 @@ def kinds_to_try(estimator: Any, grouped: GroupedRows) -> tuple[str | None, ...]
     what = f"spread={spread!r}"
     if not grouped.is_grouped:
         raise ValueError(
-            f"{what} needs groups, with several labels of the same person: pass groups=, or "
-            "spread=None."
+            f"{what} needs several labels of the same person, but no two rows share a group."
         )
     if not identified:
         raise ValueError(f"{what} needs response='logistic' or 'probit'.")
@@ -286,5 +285,5 @@ def _lead_up_to(search: _Search, k: int) -> None:
         search.try_number(1, None)
     for number in range(2, k):
         for kind in search.kinds:
-            if kind is not None:
+            if kind is not None and (number - 1, kind) in search.tried:
                 search.try_kind(number, kind, None)

@@ -2,5 +2,13 @@
 
 from spectralmirror.plotting.mirror import plot_mirror, plot_spectrum
 from spectralmirror.plotting.mixture import plot_profiles, plot_responsibilities, plot_starts
+from spectralmirror.plotting.spread import plot_spread
 
-__all__ = ["plot_mirror", "plot_profiles", "plot_responsibilities", "plot_spectrum", "plot_starts"]
+__all__ = [
+    "plot_mirror",
+    "plot_profiles",
+    "plot_responsibilities",
+    "plot_spectrum",
+    "plot_spread",
+    "plot_starts",
+]

@@ -10,6 +10,8 @@ from typing import Any
 
 from spectralmirror.mixture.diagnostics import DOUBTFUL, SEPARATED
 from spectralmirror.mixture.evidence import CLEARLY
+from spectralmirror.mixture.spread_score import CLEARLY_DIFFERENT
+from spectralmirror.report.spread import is_mixed
 from spectralmirror.responses import get_response
 
 __all__ = ["ROWS_PER_PARAMETER", "cautions", "closest_number", "fewer_explain", "supported"]
@@ -39,7 +41,10 @@ Caution = dict[str, Any]
 
 def cautions(data: dict[str, Any]) -> list[Caution]:
     """Return the cautions that apply to the collected data: the kind of each, and its numbers."""
-    checks = (_of_number, _of_rows, _of_fit, _of_labels, _of_components, _of_use, _of_features)
+    checks = (
+        *(_of_number, _of_spread, _of_rows, _of_fit, _of_labels),
+        *(_of_components, _of_use, _of_features),
+    )
     return [caution for check in checks for caution in check(data)]
 
 
@@ -109,6 +114,18 @@ def _of_number(data: dict[str, Any]) -> Iterator[Caution]:
         }
 
 
+def _of_spread(data: dict[str, Any]) -> Iterator[Caution]:
+    spread, model = data["spread"], data["model"]
+    score, rival, gain = spread["score"], spread["rival"], spread["gain"]
+    possible = model["refined"] and get_response(model["response"]).norm_identified
+    if spread["kind"] is None:
+        asked = spread["from_data"]  # the evidence has then spoken against it
+        if possible and not asked and score is not None and score > CLEARLY_DIFFERENT:
+            yield {"kind": "members_differ", "score": score}
+    elif rival == "none" and gain is not None and gain <= -CLEARLY:
+        yield {"kind": "no_spread_explains", "less": -gain}
+
+
 def _of_rows(data: dict[str, Any]) -> Iterator[Caution]:
     rows, parameters = data["rows"], data["model"]["n_parameters"]
     per_parameter = rows["fitted"] / parameters
@@ -170,11 +187,11 @@ def _of_components(data: dict[str, Any]) -> Iterator[Caution]:
 
 
 def _of_use(data: dict[str, Any]) -> Iterator[Caution]:
-    if data["model"]["k"] == 1:
-        return
-    if not supported(data):
+    if is_mixed(data) and not supported(data):
         judged = data["held_out"]["history"] or data["held_out"]["fresh"]
         yield {"kind": "no_better", "verdict": judged["verdict"]}
+    if data["model"]["k"] == 1:
+        return
     assignments = data["assignments"]
     judged = assignments["groups"] or assignments["rows"]
     if judged["mean"] - assignments["largest"] < USEFUL_MARGIN:

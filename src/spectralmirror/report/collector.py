@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spectralmirror.plotting.mixture import profiles_data
+from spectralmirror.plotting.spread import spread_data
 from spectralmirror.report.assignments import assignments
 from spectralmirror.report.cautions import cautions
 from spectralmirror.report.effects import LEVEL, classifiers
@@ -13,6 +14,7 @@ from spectralmirror.report.held_out import held_out
 from spectralmirror.report.inputs import check_inputs
 from spectralmirror.report.jsonable import jsonable
 from spectralmirror.report.spectrum import spectrum
+from spectralmirror.report.spread import members, spread
 from spectralmirror.report.summary import features, labels, model, rows
 
 __all__ = ["collect"]
@@ -63,6 +65,7 @@ def collect(
     inputs = check_inputs(mixture, X, y, groups, table, about, random_state)
     shapes = features(inputs)
     effects = classifiers(inputs, shapes["binary"])
+    differences = spread(inputs)
     data = {
         "version": __version__,
         "about": inputs.about,
@@ -72,10 +75,16 @@ def collect(
         "features": shapes,
         "spectrum": spectrum(inputs),
         "classifiers": [
-            {**effect, "examples": example}
+            {**effect, "examples": example, "members": members(inputs, effect["number"])}
             for effect, example in zip(effects, examples(inputs), strict=True)
         ],
+        "spread": differences,
         "profiles": profiles_data(mixture, MAX_PROFILE_FEATURES, LEVEL),
+        "ranges": (
+            None
+            if differences["kind"] is None
+            else spread_data(mixture, MAX_PROFILE_FEATURES, LEVEL)
+        ),
         "held_out": held_out(inputs),
         "assignments": assignments(inputs),
     }

@@ -12,8 +12,10 @@ import numpy as np
 from spectralmirror.mixture.summary import letters
 from spectralmirror.plotting.mirror import draw_mirror, draw_spectrum
 from spectralmirror.plotting.mixture import draw_profiles, draw_responsibilities
+from spectralmirror.plotting.spread import draw_spread, row_height
 from spectralmirror.plotting.style import BULK, COLOURS, COMPONENTS, MIRROR, OUTLIER
 from spectralmirror.plotting.svg import inline_svg
+from spectralmirror.report.spread import is_mixed, subject
 from spectralmirror.report.text.formatting import percent, shortened
 
 __all__ = ["draw_figures"]
@@ -48,7 +50,8 @@ STYLE: dict[Any, Any] = {
 
 def draw_figures(data: dict[str, Any]) -> dict[str, str]:
     """Return every figure by its name."""
-    figures = {"profiles": _figure("profiles", *_profiles(data))}
+    varied = data["spread"]["kind"] is not None
+    figures = {"profiles": _figure("profiles", *(_spread if varied else _profiles)(data))}
     spectrum, held_out, mixed = data["spectrum"], data["held_out"], data["model"]["k"] > 1
     draw: dict[str, Callable[[Any], Any]] = {}
     if not spectrum["reason"]:
@@ -58,7 +61,7 @@ def draw_figures(data: dict[str, Any]) -> dict[str, str]:
         draw["labels"] = partial(_mirror_panel, points, 0)
         draw["mirrored"] = partial(_mirror_panel, points, 1)
     if not held_out["reason"]:
-        draw["calibration"] = partial(_calibration, held_out["calibration"], mixed)
+        draw["calibration"] = partial(_calibration, data)
     for what in ("rows", "groups"):
         histogram = data["assignments"][what]
         if histogram is not None and mixed:
@@ -97,9 +100,31 @@ def _profiles(data: dict[str, Any]) -> tuple[Callable[[Any], Any], float]:
     return draw, inside + 0.9 + 0.2 * ((len(found) - 1) // 3)
 
 
-def _legend_outside(ax: Any) -> None:
+def _spread(data: dict[str, Any]) -> tuple[Callable[[Any], Any], float]:
+    """Return how to draw the profiles with the spread of members, and the height of that."""
+    profiles, found = data["ranges"], data["classifiers"]
+    shown = {
+        **profiles,
+        "features": [shortened(name, LONGEST_NAME) for name in profiles["features"]],
+        "components": [f"{c['name']} ({percent(c['weight'])})" for c in found],
+        "people": "members",
+    }
+
+    def draw(ax: Any) -> None:
+        draw_spread(shown, ax)
+        ax.set_title("")
+        ax.set_xlabel("effect per SD of the feature")
+        ax.get_legend().remove()
+        _legend_outside(ax, ncols=2)
+
+    inside = len(shown["features"]) * row_height(len(found)) + 0.1
+    n_entries = 3 + (len(found) if len(found) > 1 else 0)  # points, bars and bands come first
+    return draw, inside + 0.6 + 0.2 * ((n_entries + 1) // 2)
+
+
+def _legend_outside(ax: Any, ncols: int = 3) -> None:
     """Put the legend below the axes; the layout makes room for it whatever its height."""
-    ax.figure.legend(loc="outside lower center", ncols=3, frameon=False, columnspacing=1.2)
+    ax.figure.legend(loc="outside lower center", ncols=ncols, frameon=False, columnspacing=1.2)
 
 
 def _assignments(histogram: dict[str, Any], ax: Any) -> None:
@@ -115,10 +140,11 @@ def _assignments(histogram: dict[str, Any], ax: Any) -> None:
     _legend_outside(ax)
 
 
-def _calibration(curves: dict[str, Any], mixed: bool, ax: Any) -> None:
+def _calibration(data: dict[str, Any], ax: Any) -> None:
     """Draw the observed shares of labels against those predicted."""
+    curves, mixed = data["held_out"]["calibration"], is_mixed(data)
     styles = {
-        "mixture": ("o-", MIRROR, "mixture" if mixed else "this classifier"),
+        "mixture": ("o-", MIRROR, "mixture" if data["model"]["k"] > 1 else f"this {subject(data)}"),
         "single": ("s--", "none", "single classifier" if mixed else "logistic regression"),
     }
     for name, (line, face, label) in styles.items():

@@ -19,12 +19,14 @@ from spectralmirror.report.metrics import calibration, comparison
 from spectralmirror.responses import get_response
 from spectralmirror.rows.types import Vector
 
-__all__ = ["FOLDS", "MAX_ROWS", "held_out", "sample"]
+__all__ = ["FOLDS", "MAX_ROWS", "MAX_ROWS_WITH_SPREAD", "held_out", "sample"]
 
 FOLDS = 5
 #: Refits use at most this many rows, in whole groups: they then take seconds, and are enough to
 #: show a difference of log-loss that matters.
 MAX_ROWS = 20_000
+#: The same if there is a spread, which takes some fifty times longer to fit.
+MAX_ROWS_WITH_SPREAD = 8_000
 #: Stands in for no penalty, under which separable labels would have no finite estimate.
 MIN_PENALTY = 1e-8
 
@@ -77,7 +79,7 @@ class Predictions:
 def held_out(inputs: Inputs) -> dict[str, Any]:
     """Compare by cross-validation over whole groups; return figures, or why there are none."""
     rng = np.random.default_rng(inputs.seed)
-    chosen = sample(inputs.clusters, rng)
+    chosen = sample(inputs.clusters, rng, with_spread=_kind_of_spread(inputs) is not None)
     clusters = np.unique(inputs.clusters[chosen], return_inverse=True)[1]
     n_clusters, grouped = int(clusters.max()) + 1, inputs.groups is not None
     if n_clusters < FOLDS:
@@ -112,25 +114,33 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
     }
 
 
-def sample(clusters: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.intp]:
+def _kind_of_spread(inputs: Inputs) -> str | None:
+    """Return how members of one class differ; models that were stored earlier have no spread."""
+    return getattr(inputs.mixture, "spread_kind_", None)
+
+
+def sample(
+    clusters: NDArray[np.int64], rng: np.random.Generator, *, with_spread: bool = False
+) -> NDArray[np.intp]:
     """Return the rows of as many whole groups, in random order, as `MAX_ROWS` holds.
 
     scikit-learn's `GroupShuffleSplit` takes a number of groups, not of rows. Groups that are too
     large for `FOLDS` of them to be taken whole contribute equally many random rows each.
     """
-    if len(clusters) <= MAX_ROWS:
+    most = MAX_ROWS_WITH_SPREAD if with_spread else MAX_ROWS
+    if len(clusters) <= most:
         return np.arange(len(clusters))
     sizes = np.bincount(clusters)
     order = rng.permutation(len(sizes))
-    n_taken = int(np.searchsorted(np.cumsum(sizes[order]), MAX_ROWS, side="right"))
+    n_taken = int(np.searchsorted(np.cumsum(sizes[order]), most, side="right"))
     taken = np.zeros(len(sizes), dtype=bool)
     taken[order[: max(n_taken, FOLDS)]] = True
     rows = np.flatnonzero(taken[clusters])
-    if len(rows) <= MAX_ROWS:
+    if len(rows) <= most:
         return rows
     by_group, place, _ = _shuffled_within_groups(rows, clusters, rng)
     n_groups = len(np.unique(clusters[rows]))
-    return np.sort(by_group[place < MAX_ROWS // n_groups])
+    return np.sort(by_group[place < most // n_groups])
 
 
 def _shuffled_within_groups(
@@ -170,6 +180,7 @@ def _predict_fold(
         raise ValueError("The rows to fit all have the same label.")
     mixture = clone(inputs.mixture).set_params(
         n_components=inputs.mixture.n_components_,
+        spread=_kind_of_spread(inputs),
         random_state=inputs.seed,
         init=inputs.mixture.init,  # clone would return a fitted mixture unfitted
     )
@@ -181,14 +192,11 @@ def _predict_fold(
     predictions.mixture[held] = mixture.predict_proba(X[held])[:, 1]
     predictions.single[held] = single.predict_proba(X[held])[:, 1]
     predictions.constant[held] = rows.positive[fitted].mean()
-    if rows.grouped and mixture.n_components_ > 1:
+    if rows.grouped and (mixture.n_components_ > 1 or mixture.spread_kind_ is not None):
         known, later = _halves(held, clusters, rng)
         if len(later):
-            weights = np.zeros((int(clusters.max()) + 1, mixture.n_components_))
-            weights[clusters[known]] = mixture.component_proba(
-                X[known], y[known], groups=clusters[known]
-            )
-            with_history = mixture.predict_proba(X[later], weights[clusters[later]])
+            history = X[known], y[known], clusters[known]
+            with_history = mixture.predict_proba(X[later], groups=clusters[later], history=history)
             predictions.with_history[later] = with_history[:, 1]
 
 
@@ -200,7 +208,9 @@ def _single_classifier(mixture: Any) -> Any:
     """
     # the same response: the gain would otherwise be that of another response, too
     if mixture.l2 == "auto" or not get_response(mixture.response).fitted.canonical:
-        return clone(mixture).set_params(n_components=1, init="spectral", subspace=None)
+        return clone(mixture).set_params(
+            n_components=1, init="spectral", subspace=None, spread=None
+        )
     intercept = bool(mixture.fit_intercept)
     return make_pipeline(
         StandardScaler(with_mean=intercept),

@@ -7,8 +7,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.report.cautions import supported
 from spectralmirror.report.figures import draw_figures
+from spectralmirror.report.spread import is_mixed, subject
 from spectralmirror.report.text import formatting
 from spectralmirror.responses import get_response
 
@@ -33,8 +35,14 @@ def render(data: dict[str, Any]) -> str:
 
 
 def context(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what the templates refer to: the collected data, and the response of the model."""
-    return {**data, "data": data, "response": get_response(data["model"]["response"])}
+    """Return what the templates refer to: the collected data, and what follows from them."""
+    return {
+        **data,
+        "data": data,
+        "response": get_response(data["model"]["response"]),
+        "mixed": is_mixed(data),
+        "subject": subject(data),
+    }
 
 
 def templates() -> Environment:
@@ -48,5 +56,5 @@ def templates() -> Environment:
     )
     formats = {name: getattr(formatting, name) for name in formatting.__all__}
     environment.filters.update(formats)
-    environment.globals.update(formats, supported=supported)
+    environment.globals.update(formats, supported=supported, CLEARLY=CLEARLY)
     return environment

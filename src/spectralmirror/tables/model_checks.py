@@ -14,6 +14,19 @@ import numpy as np
 
 __all__ = ["is_whole"]
 
+#: What a fit says about the spread of people within a class; models of older formats have none.
+SPREAD = {
+    "spread_kind_",
+    "spread_",
+    "intercept_spread_",
+    "spread_deviation_",
+    "spread_standard_error_",
+    "intercept_deviation_",
+    "intercept_deviation_standard_error_",
+    "spread_evidence_",
+    "_n_spread",
+}
+
 
 def is_whole(model: Any) -> bool:
     """Return whether the attributes of a model are consistent, as they are after a fit."""
@@ -103,6 +116,7 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         and np.isclose(p.sum(), 1)
         and (model.sharpness_ >= 0).all()
         and np.isfinite(_largest_scores(model, model.coef_, model.intercept_)).all()
+        and _is_spread(model, d)
         and (root is None or _is_root(model, root, k, d))
         and model.classes_.shape == (2,)  # np.unique may take minutes, even if there are no bytes
         and len(np.unique(model.classes_)) == 2
@@ -111,19 +125,68 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
 
 
 def _is_root(model: Any, root: Any, k: int, d: int) -> bool:
-    """Return whether this can be a root of the covariance of k (d + 1) coefficients and logits."""
-    if not _is_array(root, (k * (d + 2) - 1, *np.shape(root)[1:])) or root.ndim != 2:
+    """Return whether this can be a root of a covariance of the parameters.
+
+    These are k (d + 1) coefficients, (d + 1) q entries of B, row by row, and k - 1 logits.
+    """
+    q = model.spread_.shape[1] if hasattr(model, "spread_") else 0
+    of_profiles, of_spread = k * (d + 1), (d + 1) * q
+    shape = (of_profiles + of_spread + k - 1, *np.shape(root)[1:])
+    if not _is_array(root, shape) or root.ndim != 2:
         return False
-    steps = root[: k * (d + 1)].reshape(k, d + 1, -1).transpose(2, 0, 1)
+    profiles, B, _ = np.split(root, [of_profiles, of_profiles + of_spread])
+    steps = profiles.reshape(k, d + 1, -1).transpose(2, 0, 1)
     bounds = [_largest_scores(model, step[:, :d], step[:, d]) for step in steps]
-    return bool(np.isfinite(bounds).all())
+    of_people = [_is_bounded(model, b[:d].T, b[d]) for b in _columns(B, d + 1)]
+    return bool(np.isfinite(bounds).all()) and all(of_people)
+
+
+def _columns(B: Any, n: int) -> Any:
+    """Return the columns of a root for B as matrices of n rows."""
+    return B.T.reshape(B.shape[1], n, -1)
+
+
+def _is_spread(model: Any, d: int) -> bool:
+    """Return whether the parts of the spread of people fit together, or an older model has none."""
+    from spectralmirror.mixture.spread import KINDS
+
+    found = SPREAD & set(vars(model))
+    if not found:
+        return True
+    kind, B, b = model.spread_kind_, model.spread_, model.intercept_spread_
+    return bool(
+        found == SPREAD
+        and (kind is None or kind in KINDS)
+        and B.ndim == 2
+        and (B.shape[1] > 0) == (kind is not None)
+        and _is_array(B, (d, B.shape[1]))
+        and _is_array(b, (B.shape[1],))
+        and _is_bounded(model, B.T, b)
+        and _is_array(model.spread_deviation_, (d,))
+        and np.shape(model.spread_standard_error_) == (d,)
+        and np.isfinite(model.intercept_deviation_)
+        and isinstance(model.intercept_deviation_standard_error_, float)
+        and _is_count(model._n_spread)
+        and isinstance(getattr(model, "spread_score_", np.nan), float)
+        and model.spread_evidence_.keys() <= {"none", *KINDS}
+    )
+
+
+def _is_bounded(model: Any, directions: Any, intercepts: Any) -> bool:
+    """Return whether the squares of a person's deviations are finite for rows like those fitted."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.abs(directions) @ _feature_sizes(model) + np.abs(intercepts)
+        return bool(np.isfinite(np.square(sizes).sum()))
 
 
 def _largest_scores(model: Any, profiles: Any, intercepts: Any) -> Any:
     """Return s_l (<|u_l|, |mean| + scale> + |b_l|), a bound on scores of rows like those fitted."""
     with np.errstate(over="ignore", invalid="ignore"):
-        size = np.abs(model.feature_mean_) + np.abs(model.feature_scale_)
-        return model.sharpness_ * (np.abs(profiles) @ size + np.abs(intercepts))
+        return model.sharpness_ * (np.abs(profiles) @ _feature_sizes(model) + np.abs(intercepts))
+
+
+def _feature_sizes(model: Any) -> Any:
+    return np.abs(model.feature_mean_) + np.abs(model.feature_scale_)
 
 
 def _is_array(array: Any, shape: tuple[int, ...]) -> bool:

@@ -18,6 +18,7 @@ from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.files.writers import check_kind, writing
 from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.column_stats import check_present
+from spectralmirror.tables.group_history import GroupHistory, read_history
 from spectralmirror.tables.known_rows import NO_ROWS, KnownRows, known_rows
 from spectralmirror.tables.table_model import FittedTable
 
@@ -38,18 +39,19 @@ def write_predictions(
 ) -> dict[str, Any]:
     """Write the predicted label of every row, and the probability of both labels.
 
-    With a history, the classifiers that made a group's labels there predict its rows; all
-    classifiers, by their weights, predict groups without a history.
+    With a history, the classifiers that made a group's labels there predict its rows, and if
+    people of one class differ, their own coefficients; all classifiers, by their weights, predict
+    groups without a history.
     """
     check_kind(output)
-    weights = None
+    known_group = model.group is not None and all(model.group in r.types for r in readers)
+    past = None
     if history is not None:
         if model.group is None:
             raise ValueError("--history needs a model that was fitted with --group.")
-        weights = model.group_weights(history, missing, listen)
-    known_group = model.group is not None and all(model.group in r.types for r in readers)
-    if weights is not None and not known_group:
-        raise ValueError(f"--history needs the groups of the rows: column {model.group!r}.")
+        if not known_group:
+            raise ValueError(f"--history needs the groups of the rows: column {model.group!r}.")
+        past = read_history(model, history, missing, listen)
     kept = [*[str(model.group)] * known_group, *(name for name in keep if name != model.group)]
     classes = model.labels
     output_rows = _Output(
@@ -62,36 +64,31 @@ def write_predictions(
     n_met = n_rows = 0
     with writing(output) as append:
         rows = known_rows(
-            model, readers, grouped=weights is not None, keep=kept, missing=missing, listen=listen
+            model, readers, grouped=past is not None, keep=kept, missing=missing, listen=listen
         )
         for known in rows:
-            P = _probabilities(model, known, weights)
+            P = _probabilities(model, known, past)
             labels = classes[(P[:, 1] > P[:, 0]).astype(np.intp)]
             append(output_rows.table(known, [labels, *P.T]))
-            if weights is not None and known.groups is not None:
+            if past is not None:
                 values, numbers = known.group_values(str(model.group))
-                n_met += int(np.array([v in weights for v in values])[numbers].sum())
+                n_met += int(np.array([v in past for v in values])[numbers].sum())
             n_rows += len(known.X)
-        if weights is not None and n_met == 0:
+        if past is not None and n_met == 0:
             raise ValueError(
                 f"No value of {model.group!r} occurs in the history, which has values such as "
-                f"{next(iter(weights), None)!r}."
+                f"{next(iter(past), None)!r}."
             )
-        unmet = {} if weights is None else {"n_without_history": n_rows - n_met}
+        unmet = {} if past is None else {"n_without_history": n_rows - n_met}
         return output_rows.summary() | unmet
 
 
-def _probabilities(
-    model: FittedTable, known: KnownRows, weights: dict[Any, tuple[Matrix, int]] | None
-) -> Matrix:
+def _probabilities(model: FittedTable, known: KnownRows, past: GroupHistory | None) -> Matrix:
     if not len(known.X):
         return np.empty((0, 2))
-    p = None
-    if weights is not None and known.groups is not None:
-        nothing = (model.mixture.weights_, 0)
-        values, numbers = known.group_values(str(model.group))
-        p = np.array([weights.get(value, nothing)[0] for value in values])[numbers]
-    return np.asarray(model.mixture.predict_proba(model.named(known.X), p))
+    if past is not None:
+        return past.probabilities(model, known)
+    return np.asarray(model.mixture.predict_proba(model.named(known.X)))
 
 
 def write_clusters(

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from spectralmirror.mixture import LinearClassifierMixture
-from spectralmirror.mixture.summary import Choices, letters, table
+from spectralmirror.mixture.summary import WITHIN, Choices, Line, letters, table
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.types import AnyArray, Matrix
 from spectralmirror.tables.features import Recipe
 from spectralmirror.tables.known_rows import KnownRows, known_rows
+from spectralmirror.tables.labelled_rows import LabelledRows
 
 __all__ = ["FittedTable", "named_features"]
 
@@ -124,8 +125,11 @@ class FittedTable:
         """Return the posterior of the classifiers for each group, and its number of rows.
 
         At each draw of the parameters, its logarithm is log p_l + sum_i log f(y_i t_il) up to a
-        constant, a sum over the rows of the group wherever they are in the files.
+        constant, a sum over the rows of the group wherever they are in the files. If people of one
+        class differ, it is an integral over their spread, for which the rows are kept in memory.
         """
+        if self.mixture._has_spread:
+            return LabelledRows.read(self, readers, missing, listen).posteriors(self)
         draws = self.mixture._draws()
         log_p = np.array([theta.log_weights for theta in draws])
         sums: dict[Any, tuple[AnyArray, int]] = {}
@@ -164,6 +168,12 @@ class FittedTable:
             "converged": mixture.converged_,
             "status": mixture.status_,
             "expected_accuracy": float(mixture.expected_accuracy_),
+            "spread": {
+                "kind": choices.spread,
+                "from_data": choices.spread_from_data,
+                "evidence": {kind: _known(v) for kind, v in choices.spread_evidence.items()},
+                "standard_deviations": _terms(lines, WITHIN),
+            },
             "features": names,
             "references": self.recipe.references,
             "missing": self.missing,
@@ -172,18 +182,7 @@ class FittedTable:
                 {
                     "name": name,
                     "weight": float(mixture.weights_[c]),
-                    "terms": [
-                        {
-                            "term": line.term,
-                            **{
-                                name: _known(value)
-                                for name, value in line._asdict().items()
-                                if name not in ("component", "term")
-                            },
-                        }
-                        for line in lines
-                        if line.component == c
-                    ],
+                    "terms": _terms(lines, c),
                 }
                 for c, name in enumerate(letters(mixture.n_components_))
             ],
@@ -192,6 +191,15 @@ class FittedTable:
     def named(self, X: NDArray[Any]) -> Any:
         """Return features as a data frame with their names, as the mixture expects them."""
         return named_features(X, self.recipe.names)
+
+
+def _terms(lines: Sequence[Line], component: int) -> list[dict[str, Any]]:
+    """Return the estimates of a component, and their intervals, as plain data."""
+    own = [line._asdict() for line in lines if line.component == component]
+    return [
+        {name: v if name == "term" else _known(v) for name, v in one.items() if name != "component"}
+        for one in own
+    ]
 
 
 def _known(value: float) -> float | None:

@@ -1,0 +1,86 @@
+"""What labelled rows say about groups, and how it predicts further rows of the same groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from spectralmirror.rows.files.reader import Reader
+from spectralmirror.rows.types import Matrix
+from spectralmirror.tables.known_rows import KnownRows
+from spectralmirror.tables.labelled_rows import LabelledRows
+from spectralmirror.tables.table_model import FittedTable
+
+__all__ = ["GroupHistory", "read_history"]
+
+
+class GroupHistory(Protocol):
+    """Groups whose earlier labels are known."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the groups."""
+
+    def __contains__(self, group: Any) -> bool:
+        """Return whether a group has a history."""
+
+    def probabilities(self, model: FittedTable, known: KnownRows) -> Matrix:
+        """Return the probabilities of both labels for rows; groups without history as strangers."""
+
+
+def read_history(
+    model: FittedTable,
+    readers: Sequence[Reader],
+    missing: str | None,
+    listen: Callable[[int], None],
+) -> GroupHistory:
+    """Read the history of groups from files."""
+    if model.mixture._has_spread:
+        return _PersonHistory(LabelledRows.read(model, readers, missing, listen))
+    return _ClassHistory(model.group_weights(readers, missing, listen))
+
+
+@dataclass(frozen=True, eq=False)
+class _ClassHistory:
+    """Without a spread, the posterior of the classifiers is all that a history says."""
+
+    weights: dict[Any, tuple[Matrix, int]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.weights)
+
+    def __contains__(self, group: Any) -> bool:
+        return group in self.weights
+
+    def probabilities(self, model: FittedTable, known: KnownRows) -> Matrix:
+        nothing = (model.mixture.weights_, 0)
+        values, numbers = known.group_values(str(model.group))
+        p = np.array([self.weights.get(value, nothing)[0] for value in values])[numbers]
+        return np.asarray(model.mixture.predict_proba(model.named(known.X), p))
+
+
+@dataclass(frozen=True, eq=False)
+class _PersonHistory:
+    """With a spread, the labels themselves say where in the spread a person is."""
+
+    past: LabelledRows
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.past.groups)
+
+    def __contains__(self, group: Any) -> bool:
+        return group in self.past.groups
+
+    def probabilities(self, model: FittedTable, known: KnownRows) -> Matrix:
+        values, places = known.group_values(str(model.group))
+        stranger = -1  # no number of a group
+        numbers = np.array([self.past.groups.get(value, stranger) for value in values])
+        past = self.past.of(numbers[numbers != stranger])
+        X = model.named(known.X)
+        if not len(past.y):
+            return np.asarray(model.mixture.predict_proba(X))
+        history = model.named(past.X), past.y, past.numbers
+        P = model.mixture.predict_proba(X, groups=numbers[places], history=history)
+        return np.asarray(P)
