@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit
+from scipy.integrate import quad
+from scipy.special import expit, ndtr
+from scipy.stats import norm
 
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
@@ -223,3 +225,22 @@ def test_a_response_that_is_not_registered():
 def test_unknown_response(name):
     with pytest.raises(ValueError, match="response must be one of 'logistic', 'probit', 'hard'"):
         get_response(name)
+
+
+@pytest.mark.parametrize("deviation", [0.0, 0.5, 2.0, 8.0, 40.0, 300.0])
+def test_averages_over_a_normal_distribution(deviation):
+    t = np.array([[0.3, -6.0], [30.0, 0.0]])
+
+    def by_quadrature(t):
+        def of(z):
+            return expit(t + deviation * z) * norm.pdf(z)
+
+        turn = -t / deviation if deviation else 0.0
+        return quad(of, -10, 10, limit=500, points=sorted({0.0, float(np.clip(turn, -9, 9))}))[0]
+
+    found = RESPONSES["logistic"].averaged(t, deviation)
+    np.testing.assert_allclose(found, np.vectorize(by_quadrature)(t), atol=1e-6)
+    found = RESPONSES["probit"].averaged(t, np.full((2, 1), deviation))
+    np.testing.assert_allclose(found, ndtr(t / np.sqrt(1 + deviation**2)), atol=1e-6)
+    expected = ndtr(t / deviation) if deviation else np.heaviside(t, 0.5)
+    np.testing.assert_allclose(RESPONSES["hard"].averaged(t, deviation), expected, atol=1e-12)

@@ -19,6 +19,9 @@ __all__ = ["RESPONSES", "Response", "get_response"]
 
 Values = NDArray[np.float64]
 
+#: Averages over a normal distribution have steps of 1 / deviation, for deviations within these
+#: bounds, and end this many standard deviations out.
+LEAST_FINE, MOST_FINE, FARTHEST = 4.0, 1024.0, 7.0
 #: Below this t, the curvature of the probit's log f equals -1 to eight digits.
 FAR_LEFT = -1e4
 
@@ -90,6 +93,29 @@ class Response:
         probit; s^2 = 8 / pi for the logistic (MacKay 1992).
         """
         return float(1 / (2 * np.pi * self.derivative(0.0) ** 2))
+
+    def averaged(self, t: ArrayLike, deviation: ArrayLike) -> Values:
+        """Return E f(t + deviation z) for z ~ N(0, 1), of the shape to which both broadcast.
+
+        By the trapezoidal rule, which is exact to 1e-8 or so for a smooth f if its steps are small
+        compared with 1 and with 1 / deviation.
+        """
+        t, s = np.broadcast_arrays(np.asarray(t, np.float64), np.asarray(deviation, np.float64))
+        if self.surrogate is not None:  # a step
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.where(s > 0, ndtr(t / s), self.f(t))
+        found = np.empty(t.shape)
+        level = np.ceil(np.log2(np.clip(s, LEAST_FINE, MOST_FINE) / LEAST_FINE))
+        for one in np.unique(level):
+            here = level == one
+            h = 1 / (LEAST_FINE * 2.0**one)
+            z = h * np.arange(-np.ceil(FARTHEST / h), np.ceil(FARTHEST / h) + 1)
+            w = np.exp(-0.5 * z * z)
+            found[here] = sum(
+                (p * self.f(t[here] + x * s[here]) for x, p in zip(z, w / w.sum(), strict=True)),
+                start=np.zeros(int(here.sum())),
+            )
+        return found
 
     def expected_label(self, t: ArrayLike) -> Values:
         """Return E[y | <u, x> = t] = 2 f(t) - 1, the paper's g, computed as f(t) - f(-t)."""

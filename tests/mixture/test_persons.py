@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import expit, logsumexp, ndtr
+from scipy.special import logsumexp
 from scipy.stats import norm
 
-from spectralmirror.mixture.persons import Persons, batches, stranger_log_f
+from spectralmirror.mixture.persons import Persons, batches
 from spectralmirror.responses import RESPONSES
 
 ONE = np.zeros(1, dtype=int)
@@ -167,24 +167,6 @@ def test_a_spread_of_0_leaves_the_prior(response):
         mean, second = found.moments()
         np.testing.assert_allclose(mean, 0, atol=1e-9)
         np.testing.assert_allclose(second[0, 0], np.eye(q), atol=0.02 if q > 2 else 1e-6)
-
-
-@pytest.mark.parametrize("deviation", [0.0, 0.5, 2.0, 4.0])
-def test_strangers_by_quadrature(deviation):
-    """The error of 41 nodes grows with the deviation, and with the steepness of f."""
-    t = np.array([[0.3, -6.0], [3.0, 0.0]])
-    atol = 2e-8 if deviation <= 0.5 else 2e-5 if deviation <= 2 else 4e-3
-
-    def expected_logistic(t):
-        def of(z):
-            return expit(t + deviation * z) * norm.pdf(z)
-
-        return quad(of, -10, 10, limit=200, points=[0.0])[0]
-
-    found = np.exp(stranger_log_f(t, np.full(2, deviation), RESPONSES["logistic"]))
-    np.testing.assert_allclose(found, np.vectorize(expected_logistic)(t), atol=atol)
-    found = np.exp(stranger_log_f(t, np.full(2, deviation), RESPONSES["probit"]))
-    np.testing.assert_allclose(found, ndtr(t / np.sqrt(1 + deviation**2)), atol=atol)
 
 
 @pytest.mark.parametrize(("width", "least", "most"), [(1, 1, 1), (1_000, 8, 20), (10**9, 50, 50)])

@@ -18,7 +18,7 @@ from spectralmirror.mixture.diagnostics import find_problems, status
 from spectralmirror.mixture.doubt import agreeing_kinds, doubt
 from spectralmirror.mixture.em import em
 from spectralmirror.mixture.evidence import CONCENTRATION, initial_l2
-from spectralmirror.mixture.fitting import Fit, fit
+from spectralmirror.mixture.fitting import fit
 from spectralmirror.mixture.inference import standard_errors
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood
@@ -457,7 +457,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         features = chosen.features
         self.feature_mean_, self.feature_scale_ = features.whitening.mean, features.whitening.scale
         self._feature_root = features.root
-        self._parameter_root = self._root_in_units(chosen.fit)
+        self._parameter_root = self._root_in_units(chosen)
         B = SpreadUnits.of(chosen.fit, features.whitening)
         self.spread_kind_, self._n_spread = chosen.fit.kind, len(ascent.parameters.spread)
         self.spread_, self.intercept_spread_ = B.coef, B.intercept
@@ -465,15 +465,16 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.intercept_deviation_ = B.intercept_deviation
         self.spread_score_ = spread_score(chosen.fit)
 
-    def _root_in_units(self, fitted: Fit) -> Matrix | None:
+    def _root_in_units(self, chosen: Candidate) -> Matrix | None:
         """Return a root of the covariance of theta, for scores of [x - mean, 1]."""
+        fitted = chosen.fit
         theta, coordinates = fitted.parameter_posterior, fitted.likelihood.coordinates
         if theta is None:
             return None
         to_mean = coordinates.matrix.copy()
         o = 0.0 if coordinates.origin is None else coordinates.origin.astype(np.float64)
         to_mean[:, -1] += to_mean[:, :-1] @ (self.feature_mean_ - o)
-        return theta.mapped(to_mean, SpreadUnits.of_entries(fitted, self.feature_scale_)).root
+        return theta.mapped(to_mean, SpreadUnits.of_entries(fitted, chosen.features.whitening)).root
 
     def _set_errors(self, chosen: Candidate) -> None:
         regular = chosen.features.proper and get_response(self.response).norm_identified

@@ -136,6 +136,8 @@ def _of_spread(likelihood: Likelihood, parameters: Parameters, root: Matrix) -> 
     errors = np.linalg.norm(root[first : first + len(parameters.spread)], axis=1)
     D = (2 * parameters.spread / errors)[likelihood.spread.is_deviation]
     n_signs = float(np.log(2 / (1 + np.exp(-(D**2) / 8))).sum())
+    if likelihood.spread.kind == "factor":
+        n_signs += float(np.log(2))  # c and -c
     return n_signs - likelihood.spread.log_mean_norm
 
 

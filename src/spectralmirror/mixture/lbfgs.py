@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import block_diag, eigh
 from scipy.optimize import OptimizeResult, minimize
 
 from spectralmirror.mixture.curvature import coupling
@@ -80,7 +80,7 @@ def climb(
     given = inverse is not None
     if tied and not given:
         inverse = _outer_inverse(likelihood, start)
-    scaled = None if inverse is None else _by_inverse(inverse)
+    scaled = None if inverse is None else _by_inverse(inverse, tied=tied)
     size = 1.0
     first = likelihood.evaluate(start)
     if scaled is None:
@@ -146,12 +146,19 @@ def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
     return scaled
 
 
-def _by_inverse(inverse: Matrix) -> Scaling | None:
-    """Return None if rounding has left the inverse without a Cholesky factor."""
+def _by_inverse(inverse: Matrix, *, tied: bool = False) -> Scaling | None:
+    """Return None if rounding has left the inverse without a Cholesky factor.
+
+    Tied components have no other scaling: theirs is a root of its positive part.
+    """
     try:
         root = np.linalg.cholesky(inverse)
     except np.linalg.LinAlgError:
-        return None
+        if not tied:
+            return None
+        eigenvalues, vectors = eigh(inverse)
+        least = FLATTEST * max(float(eigenvalues[-1]), FLATTEST_ROW)
+        root = vectors * np.sqrt(np.maximum(eigenvalues, least))
 
     def scaled(vector: Vector, transposed: bool) -> Vector:
         return np.append((root.T if transposed else root) @ vector[:-1], 0.0)
@@ -160,12 +167,15 @@ def _by_inverse(inverse: Matrix) -> Scaling | None:
 
 
 def _outer_inverse(likelihood: Likelihood, start: Parameters) -> Matrix:
-    """Return the inverse of the outer products of scores, without the last logit, plus the prior.
+    """Return the inverse of the outer products of scores, without the last logit, plus penalties.
 
     It stands in for the inverse information far from a maximum, where that may be indefinite.
     """
+    assert likelihood.spread is not None
     products = score_products(likelihood, start, counts=True)[:-1, :-1]
-    products += likelihood.curvature_of_prior(start)[:-1, :-1]
+    penalty = likelihood.shrinkage(start)[0] * likelihood.penalty
+    blocks = [*[penalty] * len(start), np.diag(likelihood.spread.penalty)]
+    products += block_diag(*blocks, np.zeros((len(start) - 1, len(start) - 1)))
     size = np.sqrt(np.maximum(np.diagonal(products), FLATTEST_ROW * likelihood.rows.total_weight))
     eigenvalues, vectors = eigh(products / size / size[:, None])
     inverse = vectors / np.maximum(eigenvalues, FLATTEST) @ vectors.T

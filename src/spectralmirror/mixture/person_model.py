@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from spectralmirror.mixture.persons import Persons, batches, stranger_log_f
+from spectralmirror.mixture.persons import Persons, batches
 from spectralmirror.responses import Response
 from spectralmirror.rows.types import Matrix, Vector
 
@@ -69,7 +69,8 @@ class PersonModel:
 
     def log_f_of_rows(self, t: Matrix, W: Matrix) -> Matrix:
         """Return log E f(t + W z), each row for a person of whom nothing is known."""
-        return stranger_log_f(t, np.linalg.norm(W, axis=1), self.response)
+        found = self.response.averaged(t, np.linalg.norm(W, axis=1)[:, None])
+        return np.asarray(np.log(np.maximum(found, np.finfo(np.float64).tiny)))
 
     def log_likelihood(self, history: History) -> Matrix:
         """Return log P(labels | class l) of each person, shape (n_persons, k)."""

@@ -25,7 +25,7 @@ from spectralmirror.mixture.spread import nodes_of
 from spectralmirror.responses import Response
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["Persons", "batches", "stranger_log_f"]
+__all__ = ["Persons", "batches"]
 
 #: Number of nodes in more than two dimensions, and their seed.
 N_NODES, SEED = 256, 7
@@ -152,16 +152,6 @@ def _modes(
 @lru_cache(maxsize=8)
 def _nodes(q: int) -> tuple[Matrix, Vector]:
     return nodes_of(q, N_NODES, SEED)
-
-
-def stranger_log_f(t: Matrix, deviation: Vector, response: Response) -> Matrix:
-    """Return log E[f(t + deviation zeta)] with zeta ~ N(0, 1), for t of shape (n, k)."""
-    zeta, log_w = _nodes(1)
-    found = [
-        response.log_f(t + deviation[:, None] * z) + w
-        for z, w in zip(zeta[:, 0], log_w, strict=True)
-    ]
-    return np.asarray(logsumexp(found, axis=0))
 
 
 def batches(sizes: NDArray[np.intp], width: int) -> Iterator[slice]:

@@ -102,8 +102,9 @@ class MixturePosteriors:
         f = self._fitted_response.f
         below, above = f(-t), f(t)
         if W.shape[1]:
-            log_f = self._person_model.log_f_of_rows
-            below, above = np.exp(log_f(-t, W)), np.exp(log_f(t, W))
+            deviation = np.linalg.norm(W, axis=1)[:, None]
+            above = self._fitted_response.averaged(t, deviation)
+            below = self._fitted_response.averaged(-t, deviation)
         both = np.column_stack([(below * p).sum(axis=1), (above * p).sum(axis=1)])
         return np.asarray(np.minimum(both, 1.0))  # weights may sum to 1 + 1e-16
 

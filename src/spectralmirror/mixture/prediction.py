@@ -145,8 +145,7 @@ class MixturePrediction(MixturePosteriors):
             Rows with the same value share their classifier: their labels are judged together.
         averaged : bool, default=True
             Whether to average over what is not known about the classifiers, which matters if they
-            were fitted to few rows; False takes the estimates for the truth. With a spread, they
-            are always taken for the truth.
+            were fitted to few rows; False takes the estimates for the truth.
 
         Returns
         -------

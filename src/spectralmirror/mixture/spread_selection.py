@@ -123,6 +123,7 @@ class _Search:
     discrete: dict[int, Candidate] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
     tried: dict[tuple[int, str | None], Candidate] = field(default_factory=dict)
+    renewed: set[tuple[int, str | None]] = field(default_factory=set)
 
     def score(self, k: int, kind: str | None) -> float:
         """Return the score of a fit, -inf if there is none."""
@@ -133,10 +134,13 @@ class _Search:
         """Return the best score that k classes have with a kind that may be chosen."""
         return max(self.score(k, kind) for kind in self.kinds)
 
-    def try_number(self, k: int, n_init: int | None) -> bool:
-        """Fit k classes with all kinds; return False if some were left without rows."""
+    def try_number(self, k: int, n_init: int | None, *, required: bool = False) -> bool:
+        """Fit k classes with all kinds; return False if some were left without rows.
+
+        A required number is fitted all the same, from as many as are left.
+        """
         self.discrete[k] = self.fit_k(k, self.discrete.get(k - 1), n_init)
-        if self.discrete[k].fit.n_dropped:
+        if self.discrete[k].fit.n_dropped and not required:
             return False
         for kind in self._worthwhile(k):
             self.try_kind(k, kind, self.discrete[k].fit)
@@ -145,14 +149,20 @@ class _Search:
     def _worthwhile(self, k: int) -> Iterator[str | None]:
         """Yield no spread, then kinds with more and more entries, as long as these help.
 
-        Spreads that no longer gain from more classes are left out, unless no spread catches up.
+        Spreads that no longer gain from more classes are left out, unless no spread catches up;
+        beyond two classes, so are kinds that were far behind before.
         """
         yield None
         spreads = [kind for kind in self.kinds if kind is not None]
+        if len(self.kinds) == 1:  # the user's own choice
+            yield from spreads
+            return
         best = [max(self.score(m, kind) for kind in spreads) for m in range(1, k)]
         rising = k <= 2 or best[-1] > max(best[:-1]) + MARGINS[self.criterion]
         if not rising and self.score(k, None) < max(best) - CLOSE:
             return
+        if k > 2:
+            spreads = [kind for kind in spreads if self.score(k - 1, kind) > best[-1] - 2 * CLOSE]
         level = self.score(k, None)
         for kinds in (SIMPLE, *TIED):
             here = [kind for kind in kinds if kind in spreads]
@@ -190,25 +200,22 @@ class _Search:
         rise = self.score(k, None) - self.score(k - 1, None)
         return bool(self.score(k, None) + rise / 2 > max(before, self.best_score(k)))
 
-    def renew(self, numbers: list[int]) -> None:
+    def renew(self, numbers: list[int], close: float) -> None:
         """Fit those that come close to the best again with many nodes, the best one first.
 
         With few nodes, a fit can adapt to them, and its score is too good.
         """
         eligible = [(k, kind) for k in numbers for kind in self.kinds if (k, kind) in self.tried]
-        renewed: set[tuple[int, str | None]] = set()
-        while len(eligible) > 1:
-            eligible.sort(key=lambda one: -self.score(*one))
-            best = max((self.score(*one) for one in eligible if one in renewed), default=-np.inf)
-            left = [
-                one for one in eligible if one not in renewed and self.score(*one) > best - CLOSE
-            ]
-            if not left:
+        while True:
+            done = [self.score(*one) for one in eligible if one in self.renewed]
+            left = [one for one in eligible if one not in self.renewed]
+            best = max(left, key=lambda one: self.score(*one), default=None)
+            if best is None or self.score(*best) <= max(done, default=-np.inf) - close:
                 return
-            k, kind = left[0]
-            old = self.tried[k, kind]
-            renewed.add((k, kind))
-            self.tried[k, kind] = Candidate(with_many_nodes(self.tasks[k], old.fit), old.features)
+            self.renewed.add(best)
+            old = self.tried[best]
+            new = with_many_nodes(self.tasks[best[0]], old.fit)
+            self.tried[best] = Candidate(new, old.features)
 
     def chosen(self, numbers: list[int]) -> tuple[int, str | None]:
         """Return the best kind of the smallest number of classes that is not clearly worse."""
@@ -255,14 +262,16 @@ def select_spread(
             if not search.try_number(number, FEW_STARTS if number > 1 else None):
                 break
             numbers.append(number)
+            search.renew([number], 0.0)
             if number > 1 and not search.may_rise(number):
                 break
     else:
         numbers = [k]
         if lead_up:
             _lead_up_to(search, k)
-        search.try_number(k, None)
-    search.renew(numbers)
+        search.try_number(k, None, required=True)
+    if len(kinds) > 1 or k is None:
+        search.renew(numbers, CLOSE)
     number, kind = search.chosen(numbers)
     discrete = search.discrete[number]
     if kind is None:

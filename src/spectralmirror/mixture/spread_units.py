@@ -45,15 +45,17 @@ class SpreadUnits:
         return cls(coef, intercept, deviations, float(np.linalg.norm(at_mean)))
 
     @staticmethod
-    def of_entries(fit: Fit, scale: Vector) -> Matrix:
+    def of_entries(fit: Fit, whitening: Whitening) -> Matrix:
         """Return the matrix that takes b to B for [x - mean, 1], row by row."""
         spread = fit.likelihood.spread
         if spread is None:
             return np.empty((0, 0))
-        d, q = len(scale), spread.nodes.shape[1]
-        units = np.append(1 / scale, 1.0)
+        d, q = len(whitening.scale), spread.nodes.shape[1]
+        units = np.append(1 / whitening.scale, 1.0)
         found = np.zeros((d + 1, q, len(spread)))
         found[spread.rows, spread.columns, spread.entries] = units[spread.rows]
+        if not fit.likelihood.coordinates.intercept:
+            found[d] = np.tensordot(whitening.mean, found[:d], axes=1)
         return found.reshape(-1, len(spread))
 
     @staticmethod

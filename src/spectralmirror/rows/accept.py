@@ -97,6 +97,11 @@ def on_parts(
                     f"{method.__name__} takes Dask collections without groups: rows of a group may "
                     "be in different partitions."
                 )
+            if given.get("history") is not None:
+                raise ValueError(
+                    f"{method.__name__} takes Dask collections without a history: its persons may "
+                    "be in any partition. Compute them first."
+                )
             if np.ndim(given.get("component_weights", 0)) > 1:
                 raise ValueError(
                     "component_weights must hold one number per component for Dask collections."
