@@ -48,7 +48,7 @@ def test_entries_in_units(kind):
     """For scores of [x - mean, 1]."""
     fit, whitening, X = problem(kind)
     found, b = SpreadUnits.of(fit, whitening), fit.ascent.parameters.spread
-    B = (SpreadUnits.of_entries(fit, whitening.scale) @ b).reshape(3, -1)
+    B = (SpreadUnits.of_entries(fit, whitening) @ b).reshape(3, -1)
     np.testing.assert_allclose(B[:2], found.coef, atol=1e-14)
     np.testing.assert_allclose(B[2], found.intercept + X.mean(axis=0) @ found.coef, atol=1e-12)
 

@@ -11,6 +11,7 @@ from spectralmirror.mixture.criteria import FitQuality
 from spectralmirror.mixture.doubt import doubt
 from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.mixture.fitting import Fit
+from spectralmirror.mixture.integration import COARSE, integration_errors
 from spectralmirror.mixture.starts import Start, n_agreeing
 from spectralmirror.rows.grouped import GroupedRows
 
@@ -30,8 +31,8 @@ class Problem:
     ----------
     kind : str
         "collinear features", "dropped components", "fewer components", "not converged",
-        "indistinct components", "separated classes", "too few different rows" or "a better
-        maximum".
+        "indistinct components", "separated classes", "too few different rows", "a better maximum"
+        or "coarse integration".
     sentence : str
         What is wrong, and what to do about it.
     """
@@ -75,6 +76,7 @@ def find_problems(
         _fewer_components(k, evidence or {}),
         _problem_of_shape(fit, quality, max_iter),
         _better_maximum(fit.starts, k),
+        _coarse_integration(fit),
     )
     return [*problems, *(problem for problem in others if problem is not None)]
 
@@ -102,6 +104,19 @@ def _better_maximum(starts: list[Start], k: int) -> Problem | None:
         "a better maximum",
         f"A better maximum of the likelihood exists with a probability of about {risk:.0%}: raise "
         "n_init, use fewer components, or pass groups if there are any.",
+    )
+
+
+def _coarse_integration(fit: Fit) -> Problem | None:
+    """Return a problem if the nodes integrate badly over the spread of persons."""
+    errors = np.abs(integration_errors(fit))
+    if not len(errors) or errors.mean() < COARSE:
+        return None
+    return Problem(
+        "coarse integration",
+        "Persons have many labels for so many coefficients that vary: the log-likelihood of a "
+        f"person is off by {errors.mean():.2f} on average, and estimates and standard errors are "
+        "rough. Use a smaller kind of spread, or fewer features.",
     )
 
 

@@ -211,7 +211,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         The same for the intercept at the mean of the features.
     spread_score_ : float
         Whether persons differ inside the classes of a fit without spread: z of a score test,
-        clearly so above 3. NaN with a spread, without groups, and if rows are not in memory.
+        clearly so above 3. NaN with a spread, and without groups.
     spread_evidence_ : dict
         Log evidence of each kind of spread that was compared for this number of components, "none"
         for no spread.

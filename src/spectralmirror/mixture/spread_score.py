@@ -31,10 +31,10 @@ CLEARLY_DIFFERENT = 3.0
 def spread_score(fit: Fit) -> float:
     """Return the largest z over all coefficients, and over their sum.
 
-    NaN if rows have no groups or are not in memory, or if the fit has a spread.
+    NaN if rows have no groups, or if the fit has a spread.
     """
     rows = fit.likelihood.rows
-    if not (rows.is_grouped and rows.in_memory) or fit.kind is not None:
+    if not rows.is_grouped or fit.kind is not None:
         return float(np.nan)
     of = partial(_of_block, likelihood=fit.likelihood, parameters=fit.ascent.parameters)
     sums, squares = reduce(rows, of)
