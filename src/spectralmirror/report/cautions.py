@@ -161,6 +161,8 @@ def _of_fit(data: dict[str, Any]) -> Iterator[Caution]:
     if doubt is not None:
         if doubt > DOUBTFUL:
             yield {"kind": "better_maximum", "probability": doubt}
+    elif data["spread"]["kind"] is not None:
+        return  # its few starts say little
     elif model["k"] > 1 and agreed < ENOUGH_AGREE and (agreed < starts or starts == 1):
         yield {"kind": "starts_disagree", "n_agreed": agreed, "n_starts": starts}
 
