@@ -43,3 +43,8 @@ def test_worse_maxima_do_not_count():
 def test_one_component_has_one_maximum_and_a_given_start_is_not_judged():
     assert doubt(starts("grown"), 1) == 0
     assert np.isnan(doubt(starts("given"), 2))
+
+
+def test_with_a_spread_it_is_not_known():
+    assert np.isnan(doubt(starts("discrete", "split", "drawn"), 2))
+    assert doubt(starts("discrete"), 1) == 0

@@ -20,6 +20,7 @@ even if B is not 0 (Chung et al. 2013), and has next to no effect where labels d
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,7 +179,7 @@ def nodes_of(q: int, n_nodes: int, seed: int) -> tuple[Matrix, Vector]:
         kept = weights > LEAST_WEIGHT * weights.max()
         return grid[kept], np.log(weights[kept] / weights[kept].sum())
     power = max(int(np.ceil(np.log2(n_nodes / 2))), 1)
-    half = ndtri(qmc.Sobol(q, rng=np.random.default_rng(seed)).random_base2(power))
+    half = ndtri(_sobol(q, seed).random_base2(power))
     nodes = np.vstack([half, -half])
     if len(half) > 2 * q:
         root = np.linalg.cholesky(nodes.T @ nodes / len(nodes))
@@ -186,3 +187,11 @@ def nodes_of(q: int, n_nodes: int, seed: int) -> tuple[Matrix, Vector]:
     else:
         nodes /= np.sqrt(np.square(nodes).mean(axis=0))
     return nodes, np.full(len(nodes), -np.log(len(nodes)))
+
+
+def _sobol(q: int, seed: int) -> Any:
+    """Return scrambled Sobol points; SciPy calls their generator `seed` before version 1.15."""
+    try:
+        return qmc.Sobol(q, rng=np.random.default_rng(seed))
+    except TypeError:
+        return qmc.Sobol(q, seed=np.random.default_rng(seed))
