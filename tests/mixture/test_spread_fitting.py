@@ -288,10 +288,10 @@ def test_without_intercept():
     assert mixture.score_samples(X, y, g).sum() == pytest.approx(mixture.log_likelihood_, abs=0.1)
 
 
-def test_a_single_person_of_two_rows():
+def test_two_persons_of_two_rows():
     """Hardly anything is known about the spread then, and nothing breaks."""
     X, y, _ = persons(60, 1)
-    groups = np.append(0, np.arange(59))
+    groups = np.concatenate([[0, 1], np.arange(58)])
     mixture = fitted(X, y, k=1, groups=groups, spread="diagonal")
     assert np.isfinite(mixture.spread_).all()
     assert np.isfinite(mixture.predict_proba(X, groups=groups, history=(X, y, groups))).all()

@@ -119,7 +119,8 @@ def test_other_criteria(differing, criterion):
 
 
 def test_which_kinds_are_tried():
-    rows = SimpleNamespace(is_grouped=True, rows=SimpleNamespace(n_features=3))
+    of_rows = SimpleNamespace(n_features=3)
+    rows = SimpleNamespace(is_grouped=True, n_groups=9, n_single=2, rows=of_rows)
 
     def kinds(**options):
         return kinds_to_try(LinearClassifierMixture(1, spread="auto", **options), rows)
@@ -132,7 +133,7 @@ def test_which_kinds_are_tried():
     assert kinds(fit_intercept=False) == (None, "diagonal", "factor", "full")
     assert kinds_to_try(LinearClassifierMixture(1, spread="full"), rows) == ("full",)
     assert kinds_to_try(LinearClassifierMixture(1), rows) == (None,)
-    rows.is_grouped = False
+    rows.n_single = 8  # only one person with several labels
     assert kinds() == (None,)
 
 

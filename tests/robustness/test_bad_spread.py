@@ -51,7 +51,6 @@ PROBA = {
     "length": (lambda: proba(HISTORY, G[:3]), r"for each of 40 rows, got shape \(3,\)"),
     "length before": (lambda: proba((X, Y, G[:3])), r"for each of 40 rows, got shape \(3,\)"),
     "too few labels": (lambda: proba((X, Y[:3], G)), "X has 40 rows but y has 3 labels"),
-    "no rows": (lambda: proba((X[:0], Y[:0], G[:0])), "0 sample"),
     "NaN": (lambda: proba((NAN, Y, G)), "contains NaN in column 0"),
     "NaN labels": (lambda: proba((X, np.where(Y > 0, np.nan, -1), G)), "NaN|missing"),
     "unknown person": (lambda: proba(HISTORY, np.where(G > 3, np.nan, G)), "missing values"),

@@ -35,11 +35,40 @@ def test_climbs_end_at_the_maximum(seed):
 
 
 @quiet
-@pytest.mark.parametrize("n", [1, 2])
-def test_few_persons(n):
-    X, y, g = persons(n, 10)
+def test_few_persons():
+    X, y, g = persons(2, 10)
     mixture = fitted(X, y, 1, g, spread="diagonal")
     assert np.isfinite(mixture.predict_proba(X, groups=g, history=(X, y, g))).all()
+    X, y, g = persons(1, 10)
+    assert fitted(X, y, 1, g, spread="auto").spread_kind_ is None
+    with pytest.raises(ValueError, match="two persons at least, but 1 of 1 groups"):
+        fitted(X, y, 1, g, spread="diagonal")
+
+
+def test_a_history_of_no_rows_is_that_of_strangers():
+    X, y, g = persons(10, 4)
+    mixture = known([[1.5, -1.0]], [0.0], [1.0], 0.5 * np.eye(2), np.zeros(2))
+    found = mixture.predict_proba(X, groups=g, history=(X[:0], y[:0], g[:0]))
+    np.testing.assert_array_equal(found, mixture.predict_proba(X))
+
+
+@quiet
+def test_a_number_of_classes_that_is_too_large_keeps_its_spread():
+    """Without spread, three classes have far less evidence than one that scatters."""
+    X, y, g = persons(150, 10, ((1.5, 1.5),), spread=1.5)
+    assert fitted(X, y, 3, g, spread="auto").spread_kind_ is not None
+
+
+@quiet
+def test_errors_of_deviations_near_0_are_those_of_the_information():
+    """The scores of b vanish with b, and with them the cluster-robust error."""
+    for seed in range(6):
+        X, y, g = persons(120, 10, spread=(1.0, 0.0), seed=seed)
+        mixture = fitted(X, y, 1, g, spread="diagonal")
+        if mixture.spread_deviation_[1] < 0.05:
+            assert mixture.spread_standard_error_[1] > 0.05
+            return
+    pytest.fail("no deviation near 0")
 
 
 def test_profiles_of_persons_without_spread():

@@ -388,7 +388,11 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             self.criterion,
             lead_up=isinstance(self.init, str),
         )
-        k = len(choice.best.fit.ascent.parameters)
+        k, kind = len(choice.best.fit.ascent.parameters), choice.best.fit.kind
+        compared = choice.tried.get((k, kind))
+        n = prepared.grouped.n_present
+        if compared is not None and compared.fit.likelihood.rows.n_present == n:
+            choice.tried[k, kind] = choice.best  # with more nodes than it was compared with
         self.spread_evidence_ = {
             kind or "none": one.log_evidence
             for (number, kind), one in choice.tried.items()

@@ -67,7 +67,9 @@ def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> Standar
     of_profiles, of_weights = in_units(fit.likelihood, parameters, theta)
     errors = _root_of_diagonal(of_profiles).reshape(k, d + 1)
     weights = _root_of_diagonal(of_weights)
-    of_spread = SpreadUnits.errors(fit, whitening, theta)
+    # the scores of entries of B vanish with them: the larger error of both covariances is right
+    both = [SpreadUnits.errors(fit, whitening, C) for C in (theta, fit.information.inverse)]
+    of_spread = np.maximum(both[0][0], both[1][0]), max(both[0][1], both[1][1])
     return StandardErrors(errors[:, :d], errors[:, d], weights, *of_spread, of_profiles, freedom)
 
 

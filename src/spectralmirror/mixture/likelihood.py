@@ -38,6 +38,8 @@ __all__ = ["Likelihood", "Parameters", "Posterior"]
 #: For fewer profiles than this, one matrix-vector product per profile is faster than a matrix
 #: product.
 FEW = 4
+#: For sparse rows, from this many on.
+MANY = 16
 T = TypeVar("T")
 #: The penalty on intercepts, if there is a prior of the weights.
 INTERCEPT_L2 = 1e-4
@@ -178,7 +180,9 @@ class Likelihood:
         A = profiles @ self.coordinates.of_rows
         part = shifted(X, self.coordinates.shift)
         directions = A[:, :-1].astype(X.dtype)
-        if len(A) < FEW or sparse.issparse(part):
+        if sparse.issparse(part) and len(A) >= MANY:
+            t = np.ascontiguousarray((part @ directions.T).T, dtype=np.float64)
+        elif len(A) < FEW or sparse.issparse(part):
             t = np.array([part.dot(direction) for direction in directions], dtype=np.float64)
         else:
             t = (directions @ part.T).astype(np.float64, copy=False)
@@ -363,6 +367,8 @@ class Likelihood:
 
 def rows_product(coefficients: AnyArray, part: Features) -> Matrix:
     """Return sum_i a_i x_i for each row a of the coefficients, shape (k, d)."""
+    if sparse.issparse(part) and len(coefficients) >= MANY:
+        return np.asarray((part.T @ coefficients.T).T, dtype=np.float64)
     if len(coefficients) < FEW or sparse.issparse(part):
         return np.array([part.T.dot(a) for a in coefficients], dtype=np.float64)
     return np.asarray(coefficients @ part, dtype=np.float64)

@@ -126,7 +126,7 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
     n_groups = GROUPS_PER_COMPONENT * len(parameters)
     part = likelihood.on(likelihood.rows.sample(n_rows, n_groups, seed))
     share = part.rows.total_weight / likelihood.rows.total_weight
-    matrix = -_hessian(part, parameters)[:-1, :-1] / share
+    matrix = _minus_hessian(likelihood, part, parameters, share)[:-1, :-1]
     # scaled to unit diagonal, so that what counts as singular does not depend on units
     least = FLATTEST_ROW * likelihood.rows.total_weight
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), least))
@@ -142,11 +142,15 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
     return Information(matrix, inverse, proper, escape, part.rows, share)
 
 
-def _hessian(likelihood: Likelihood, parameters: Parameters) -> Matrix:
+def _minus_hessian(
+    likelihood: Likelihood, part: Likelihood, parameters: Parameters, share: float
+) -> Matrix:
+    """Return minus the second derivatives of L, from a part that has this share of the rows."""
     if likelihood.spread is not None:
-        return tied_hessian(likelihood, parameters)
-    sums = curvature(likelihood, parameters)
-    return sums.hessian(parameters, likelihood.penalty, likelihood.concentration)
+        of_rows = tied_hessian(part, parameters) / share
+        return np.asarray(likelihood.curvature_of_prior(parameters) - of_rows)
+    sums = curvature(part, parameters)
+    return -sums.hessian(parameters, part.penalty, part.concentration) / share
 
 
 def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> Top:

@@ -140,12 +140,12 @@ def _modes(
         if (step * gradient).sum(axis=1).max() < SETTLED:
             break
         for _ in range(MOST_HALVINGS):
-            then = height(z + step)
-            worse = then < now - 1e-9 * np.abs(now)
+            worse = height(z + step) < now - 1e-9 * np.abs(now)
             if not worse.any():
                 break
             step[worse] /= 2
-        z, now = z + step, then
+        z = z + step
+        now = height(z)
     return z, H
 
 

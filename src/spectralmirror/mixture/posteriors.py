@@ -271,7 +271,12 @@ class MixturePosteriors:
             )
         keys = check_group_keys(groups, len(found))
         past, y, persons = history
-        checked, signs = self._labelled_features(past, y)
+        if not np.shape(past)[0]:
+            return found
+        try:
+            checked, signs = self._labelled_features(past, y)
+        except ValueError as error:
+            raise ValueError(f"history: {error}") from None
         known, numbers = np.unique(
             np.asarray(check_group_keys(persons, len(signs))), return_inverse=True
         )

@@ -39,6 +39,8 @@ CLOSE = 6.0
 #: That persons of a class do not differ at all is the stronger claim: it needs evidence "worth more
 #: than a bare mention" (Kass and Raftery 1995).
 WORTH_MENTIONING = 1.0
+#: Persons with several labels that a spread needs.
+LEAST_PERSONS = 2
 #: A covariance of more coefficients than this is not tried unless it is asked for.
 MOST_TIED = 10
 #: Kinds of few entries, and those that tie coefficients to each other, in the order of their size:
@@ -49,19 +51,21 @@ SIMPLE, TIED = ("intercept", "diagonal"), (("factor",), ("full",))
 def kinds_to_try(estimator: Any, grouped: GroupedRows) -> tuple[str | None, ...]:
     """Return the kinds of spread that an estimator may choose for its rows, None for no spread."""
     spread, has_intercept = estimator.spread, estimator.fit_intercept
-    identified = get_response(estimator.response).norm_identified
     if spread is None:
         return (None,)
+    identified = get_response(estimator.response).norm_identified
+    several = grouped.is_grouped and grouped.n_groups - grouped.n_single >= LEAST_PERSONS
     if spread == "auto":
-        if not (grouped.is_grouped and identified and estimator.refine):
+        if not (several and identified and estimator.refine):
             return (None,)
         few = grouped.rows.n_features + has_intercept <= MOST_TIED
         tried = {"intercept": has_intercept, "full": few}
         return (None, *(kind for kind in KINDS if tried.get(kind, True)))
     what = f"spread={spread!r}"
-    if not grouped.is_grouped:
+    if not several:
         raise ValueError(
-            f"{what} needs several labels of the same person, but no two rows share a group."
+            f"{what} needs several labels of the same person, of two persons at least, but "
+            f"{grouped.n_groups - grouped.n_single} of {grouped.n_groups} groups have several rows."
         )
     if not identified:
         raise ValueError(f"{what} needs response='logistic' or 'probit'.")
@@ -142,28 +146,34 @@ class _Search:
         self.discrete[k] = self.fit_k(k, self.discrete.get(k - 1), n_init)
         if self.discrete[k].fit.n_dropped and not required:
             return False
-        for kind in self._worthwhile(k):
+        spreads = [kind for kind in self.kinds if kind is not None]
+        for kind in self._tried_in_turn(k, spreads if required else self._worthwhile(k, spreads)):
             self.try_kind(k, kind, self.discrete[k].fit)
         return True
 
-    def _worthwhile(self, k: int) -> Iterator[str | None]:
-        """Yield no spread, then kinds with more and more entries, as long as these help.
+    def _worthwhile(self, k: int, spreads: list[str]) -> list[str]:
+        """Return the kinds of spread that are worth a trial with k classes.
 
-        Spreads that no longer gain from more classes are left out, unless no spread catches up;
+        Those that no longer gain from more classes are left out, unless no spread catches up;
         beyond two classes, so are kinds that were far behind before.
         """
-        yield None
-        spreads = [kind for kind in self.kinds if kind is not None]
-        if len(self.kinds) == 1:  # the user's own choice
-            yield from spreads
-            return
+        if k <= 2:
+            return spreads
         best = [max(self.score(m, kind) for kind in spreads) for m in range(1, k)]
-        rising = k <= 2 or best[-1] > max(best[:-1]) + MARGINS[self.criterion]
-        if not rising and self.score(k, None) < max(best) - CLOSE:
-            return
-        if k > 2:
-            spreads = [kind for kind in spreads if self.score(k - 1, kind) > best[-1] - 2 * CLOSE]
-        level = self.score(k, None)
+        level = max(best) - CLOSE
+        if best[-1] <= max(best[:-1]) + MARGINS[self.criterion] and self._discrete(k) < level:
+            return []
+        return [kind for kind in spreads if self.score(k - 1, kind) > best[-1] - 2 * CLOSE]
+
+    def _discrete(self, k: int) -> float:
+        """Return the score of k classes without spread."""
+        if (k, None) not in self.tried:
+            self.try_kind(k, None, self.discrete[k].fit)
+        return self.score(k, None)
+
+    def _tried_in_turn(self, k: int, spreads: list[str]) -> Iterator[str | None]:
+        """Yield no spread, then kinds with more and more entries, as long as these help."""
+        level = self._discrete(k)
         for kinds in (SIMPLE, *TIED):
             here = [kind for kind in kinds if kind in spreads]
             yield from here

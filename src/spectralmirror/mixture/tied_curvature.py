@@ -44,7 +44,7 @@ class TiedCurvature(Sums):
     mass: Vector
 
     def hessian(self, likelihood: Likelihood, parameters: Parameters) -> Matrix:
-        """Return the matrix of second derivatives of L with respect to the packed theta."""
+        """Return the second derivatives of the log-likelihood with respect to the packed theta."""
         spread, k = likelihood.spread, len(parameters)
         assert spread is not None
         steps = likelihood.coordinates.from_standard @ spread.directions()
@@ -65,12 +65,11 @@ class TiedCurvature(Sums):
         )
         logits = np.einsum("l,lm,ln->mn", self.mass, centred, centred)
         logits -= total * (np.diag(p) - np.outer(p, p))
-        of_rows = np.block([[coefficients, mixed], [mixed.T, logits]]) - self.products
-        return np.asarray(of_rows - likelihood.curvature_of_prior(parameters))
+        return np.block([[coefficients, mixed], [mixed.T, logits]]) - self.products
 
 
 def tied_hessian(likelihood: Likelihood, parameters: Parameters) -> Matrix:
-    """Return the second derivatives of L: one pass over the rows."""
+    """Return the second derivatives of the log-likelihood: one pass over the rows."""
     return _sums(likelihood, parameters).hessian(likelihood, parameters)
 
 

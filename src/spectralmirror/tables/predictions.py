@@ -75,9 +75,12 @@ def write_predictions(
                 n_met += int(np.array([v in past for v in values])[numbers].sum())
             n_rows += len(known.X)
         if past is not None and n_met == 0:
+            example = next(iter(past), None)
+            if example is None:
+                raise ValueError("The history has no complete rows with a label.")
             raise ValueError(
                 f"No value of {model.group!r} occurs in the history, which has values such as "
-                f"{next(iter(past), None)!r}."
+                f"{example!r}."
             )
         unmet = {} if past is None else {"n_without_history": n_rows - n_met}
         return output_rows.summary() | unmet
