@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from spectralmirror.mixture.group_scores import row_derivatives
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.mixture.tied_curvature import tied_split_matrices
 from spectralmirror.rows.grouped import Block
@@ -126,12 +127,8 @@ def _of_piece(
     block: Block, likelihood: Likelihood, parameters: Parameters, products: bool
 ) -> Curvature:
     posterior = likelihood.posterior(block, parameters)
-    r, g = posterior.responsibilities, posterior.slopes
-    h = likelihood.response.curvature(posterior.signed, g)
-    w, shares = block.shares
-    if shares is not None:
-        g, h = g * shares, h * shares
-    weighted = r if w is None else r * w
+    r = posterior.responsibilities
+    weighted, g, h = row_derivatives(likelihood, block, posterior)
     Z = block.with_ones(likelihood.coordinates.shift)
     sums = _of_rows if block.starts is None else _of_groups
     return sums(Z, block, r, weighted, g * block.y, h, products)

@@ -15,7 +15,19 @@ from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import added, reduce
 from spectralmirror.rows.types import Matrix
 
-__all__ = ["group_scores", "pulls", "score_products"]
+__all__ = ["group_scores", "pulls", "row_derivatives", "score_products"]
+
+
+def row_derivatives(
+    likelihood: Likelihood, block: Block, posterior: Posterior
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return w_G r, and (log f)' and (log f)'' times the share w_i / w_G of each row."""
+    r, g = posterior.responsibilities, posterior.slopes
+    h = likelihood.response.curvature(posterior.signed, g)
+    w, shares = block.shares
+    if shares is not None:
+        g, h = g * shares, h * shares
+    return r if w is None else r * w, g, h
 
 
 def pulls(block: Block, posterior: Posterior) -> Matrix:

@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 
 from spectralmirror.mixture.fitting import Fit
+from spectralmirror.mixture.group_scores import row_derivatives
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import added, reduce
@@ -50,10 +51,8 @@ def _of_block(block: Block, likelihood: Likelihood, parameters: Parameters) -> M
 def _of_piece(block: Block, likelihood: Likelihood, parameters: Parameters) -> Matrix:
     posterior = likelihood.posterior(block, parameters)
     X = likelihood.working(block) @ likelihood.coordinates.from_standard
-    w, shares = block.shares
-    g, h = posterior.slopes, likelihood.response.curvature(posterior.signed, posterior.slopes)
-    if shares is not None:
-        g, h = g * shares, h * shares
+    _, g, h = row_derivatives(likelihood, block, posterior)
+    w = block.shares[0]
     d = sum(
         r * (np.square(block.sums(X.T * (slopes * block.y))) + block.sums(np.square(X.T) * second))
         for r, slopes, second in zip(posterior.responsibilities, g, h, strict=True)

@@ -80,10 +80,9 @@ def initial_entries(spread: Spread, C: Matrix) -> Vector:
 
 def stretched(likelihood: Likelihood, parameters: Parameters, b: Vector) -> Parameters:
     """Return a start: a spread flattens the labels of a class, so that profiles become longer."""
-    assert likelihood.spread is not None
-    variance = float(np.square(likelihood.spread.matrix(b)).sum())
-    factor = np.sqrt(1 + variance / likelihood.response.noise_variance)
-    return Parameters(factor * parameters.profiles, parameters.logits, b)
+    start = Parameters(parameters.profiles, parameters.logits, b)
+    c = 1 / np.sqrt(likelihood.shrinkage(start)[0])
+    return Parameters(c * parameters.profiles, parameters.logits, b)
 
 
 def _bounded(variances: Vector) -> Vector:

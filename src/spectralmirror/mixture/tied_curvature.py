@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from scipy.linalg import block_diag
 
-from spectralmirror.mixture.group_scores import group_scores
+from spectralmirror.mixture.group_scores import group_scores, row_derivatives
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce
@@ -95,16 +95,12 @@ def _of_piece(
     block: Block, likelihood: Likelihood, parameters: Parameters, expanded: Parameters
 ) -> TiedCurvature:
     posterior = likelihood.posterior(block, expanded)
-    r, g = posterior.responsibilities, posterior.slopes
-    h = likelihood.response.curvature(posterior.signed, g)
-    w, shares = block.shares
-    if shares is not None:
-        g, h = g * shares, h * shares
-    weighted = r if w is None else r * w
+    weighted, g, h = row_derivatives(likelihood, block, posterior)
+    w = block.shares[0]
     Z = likelihood.working(block)
     scores = block.sums(((g * block.y)[:, :, None] * Z).transpose(0, 2, 1)).transpose(0, 2, 1)
     pairs = (Z[:, :, None] * Z[:, None]).reshape(len(Z), -1)
-    splits = ((block.of_rows(weighted) * h) @ pairs).reshape(len(r), Z.shape[1], -1)
+    splits = ((block.of_rows(weighted) * h) @ pairs).reshape(len(g), Z.shape[1], -1)
     splits += (scores * weighted[:, :, None]).transpose(0, 2, 1) @ scores
     slopes = (weighted[:, None] @ scores)[:, 0]
     s = group_scores(likelihood, parameters, block, posterior)
