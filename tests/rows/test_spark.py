@@ -9,8 +9,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import spectralmirror.spark
+from spectralmirror import LinearClassifierMixture
 from tests.helpers.agreement import assert_alike, mixture_rows
 from tests.helpers.scans import mirror, mixture
 
@@ -140,3 +142,11 @@ def test_bad_use_is_reported(there, spark):
         with pytest.raises(ValueError, match=told) as error:
             call()
         assert "\n" not in str(error.value)
+
+
+def test_persons_who_differ(there):
+    df, frame = there
+    source = spectralmirror.spark.scan(df, label="y", features=NAMES, groups="who")
+    model = LinearClassifierMixture(1, spread="intercept", l2=1.0, random_state=0)
+    found = clone(model).fit(source)
+    assert_alike(found, model.fit(frame[NAMES], frame["y"], groups=frame["who"]))
