@@ -13,7 +13,7 @@ from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.preprocessing import Features
 
-__all__ = ["CRITERIA", "Candidate", "fewer_components", "select"]
+__all__ = ["CRITERIA", "Candidate", "fewer_components", "select", "with_all_starts"]
 
 #: Largest number of components that is tried.
 MOST_COMPONENTS = 12
@@ -91,11 +91,16 @@ def select(
         elif k >= least:
             break
     k = len(best.fit.ascent.parameters)
-    if len(best.fit.starts) >= FEW_STARTS:
-        again = fit_k(k, best, None)
-        if score(again) > score(best) and not again.fit.n_dropped:
-            best = tried[k] = again
+    best = tried[k] = with_all_starts(fit_k, best, criterion)
     return best, tried
+
+
+def with_all_starts(fit_k: Callable[..., Candidate], best: Candidate, criterion: str) -> Candidate:
+    """Repeat a fit whose search ended early with all starts, and return the better of both."""
+    if len(best.fit.starts) < FEW_STARTS:
+        return best
+    again, score = fit_k(len(best.fit.ascent.parameters), best, None), CRITERIA[criterion]
+    return again if score(again) > score(best) and not again.fit.n_dropped else best
 
 
 def fewer_components(chosen: Candidate, fit_k: Callable[..., Candidate]) -> dict[int, float]:

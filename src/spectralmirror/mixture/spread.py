@@ -5,9 +5,9 @@ features; the intercept, if there is one, is the last coefficient, at the mean o
 integral over z is a sum over nodes z_r of weights w_r, so that the labels come from k R classifiers
 u_l + B z_r whose parameters are tied: the sums over rows are those of a mixture without spread.
 
-B has few free entries b. With I for the coefficients, it is
+B has few free entries b, and is
 
-    "intercept"   b e'          for the intercept e alone
+    "intercept"   b e           for the intercept alone, whose unit vector is e
     "diagonal"    diag(b)       each coefficient by itself
     "factor"      [diag(b), c]  and one factor that all share, B B' = diag(b^2) + c c'
     "full"        symmetric     any covariance B B'
@@ -87,10 +87,8 @@ class Spread:
         elif kind == "full":
             above, right = np.triu_indices(p, 1)
             pairs = p + np.arange(len(above))
-            rows, columns = (
-                np.concatenate([each, above, right]),
-                np.concatenate([each, right, above]),
-            )
+            rows = np.concatenate([each, above, right])
+            columns = np.concatenate([each, right, above])
             entries = np.concatenate([each, pairs, pairs])
         nodes, log_weights = nodes_of(int(columns.max()) + 1, n_nodes, seed)
         penalty = np.full(entries.max() + 1, FIRST_L2)
@@ -143,7 +141,10 @@ class Spread:
 
     @property
     def log_mean_norm(self) -> float:
-        """Log of the mean of |b| if b ~ N(0, 1 / l2), which normalises the prior."""
+        """Log of the mean of |b| if b ~ N(0, 1 / l2), which normalises the prior.
+
+        Exact if all l2 are equal; otherwise with their geometric mean.
+        """
         half = len(self) / 2
         of_unit = gammaln(half + 0.5) - gammaln(half) + 0.5 * np.log(2)
         return float(of_unit - 0.5 * np.log(self.penalty).mean())

@@ -30,8 +30,6 @@ FEW_ROWS = 20_000
 #: With several classes, a start has this share of the spread within the classes of the discrete
 #: fit, which mistakes some of the spread for classes, and vice versa.
 SHARE = 0.5
-#: Starts that draw the profiles of the classes from the spread of a single class.
-N_DRAWN = 1
 
 
 def comparison_sample(task: Task, discrete: Fit) -> Likelihood:
@@ -108,10 +106,9 @@ def _from_fewer(task: Task, fewer: Mapping[int, Fit]) -> Iterator[tuple[str, Par
     if 1 in fewer:
         single = fewer[1].ascent.parameters
         root = fewer[1].likelihood.of_spread(single)
-        for _ in range(N_DRAWN):
-            z = task.rng.standard_normal((task.k, root.shape[1]))
-            profiles = single.profiles + (z - z.mean(axis=0)) @ root.T
-            yield "drawn", Parameters(profiles, np.zeros(task.k), np.sqrt(SHARE) * single.spread)
+        z = task.rng.standard_normal((task.k, root.shape[1]))
+        profiles = single.profiles + (z - z.mean(axis=0)) @ root.T
+        yield "drawn", Parameters(profiles, np.zeros(task.k), np.sqrt(SHARE) * single.spread)
 
 
 def with_many_nodes(task: Task, chosen: Fit) -> Fit:

@@ -20,6 +20,7 @@ from spectralmirror.mixture.selection import (
     MARGINS,
     MOST_COMPONENTS,
     Candidate,
+    with_all_starts,
 )
 from spectralmirror.mixture.spread import KINDS
 from spectralmirror.mixture.spread_fitting import (
@@ -285,11 +286,7 @@ def select_spread(
     number, kind = search.chosen(numbers)
     discrete = search.discrete[number]
     if kind is None:
-        best = discrete
-        if k is None and len(best.fit.starts) >= FEW_STARTS:
-            again = fit_k(number, best, None)
-            better = CRITERIA[criterion](again) > CRITERIA[criterion](best)
-            best = again if better and not again.fit.n_dropped else best
+        best = discrete if k is not None else with_all_starts(fit_k, discrete, criterion)
     else:
         task = search.tasks[number]
         fit = finished(task, discrete.fit.likelihood, search.tried[number, kind].fit)

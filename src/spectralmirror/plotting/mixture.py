@@ -26,6 +26,7 @@ from spectralmirror.responses import get_response
 from spectralmirror.rows.checks import require_count
 
 __all__ = [
+    "check_figure",
     "draw_profiles",
     "draw_responsibilities",
     "plot_profiles",
@@ -73,15 +74,20 @@ def plot_profiles(
     return draw_profiles(data, axes_of(ax, 1, size=(5.5 + 0.08 * longest, 1.8 + 0.3 * n))[0])
 
 
-def profiles_data(
-    mixture: LinearClassifierMixture, max_features: int, level: float
-) -> dict[str, Any]:
-    """Return what `plot_profiles` draws."""
-    require_kind(mixture, LinearClassifierMixture, "plot_profiles")
+def check_figure(mixture: Any, max_features: int, level: float, name: str) -> None:
+    """Raise if a figure of coefficients cannot be drawn; `name` is that of the function."""
+    require_kind(mixture, LinearClassifierMixture, name)
     check_is_fitted(mixture, "coef_")
     require_count(max_features=max_features)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+
+
+def profiles_data(
+    mixture: LinearClassifierMixture, max_features: int, level: float
+) -> dict[str, Any]:
+    """Return what `plot_profiles` draws."""
+    check_figure(mixture, max_features, level, "plot_profiles")
     scale, k = mixture.feature_scale_, mixture.n_components_
     unit_norm = not get_response(mixture.response).norm_identified
     profiles, errors = mixture.coef_ * scale, mixture.coef_standard_error_ * scale

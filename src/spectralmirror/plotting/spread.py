@@ -10,19 +10,12 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import norm
-from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.summary import INTERCEPT, quantile
-from spectralmirror.plotting.style import (
-    COMPONENTS,
-    MIRROR,
-    axes_of,
-    legend_below,
-    require_kind,
-)
+from spectralmirror.plotting.mixture import check_figure
+from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below
 from spectralmirror.responses import get_response
-from spectralmirror.rows.checks import require_count
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["draw_spread", "intercepts_at_mean", "plot_spread", "row_height", "spread_data"]
@@ -75,11 +68,7 @@ def spread_data(
     mixture: LinearClassifierMixture, max_features: int, level: float
 ) -> dict[str, Any]:
     """Return what `plot_spread` draws."""
-    require_kind(mixture, LinearClassifierMixture, "plot_spread")
-    check_is_fitted(mixture, "coef_")
-    require_count(max_features=max_features)
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+    check_figure(mixture, max_features, level, "plot_spread")
     if getattr(mixture, "spread_kind_", None) is None:
         raise ValueError(
             "plot_spread draws how much persons of one class differ, but this mixture was fitted "
