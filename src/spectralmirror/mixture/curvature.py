@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from spectralmirror.mixture.group_scores import row_derivatives
+from spectralmirror.mixture.group_scores import covariates_or_ones, of_weights, row_derivatives
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.mixture.tied_curvature import tied_split_matrices
 from spectralmirror.rows.grouped import Block
@@ -22,11 +23,14 @@ __all__ = ["Curvature", "coupling", "curvature", "quadratic", "split_matrices"]
 class Curvature(Sums):
     """Sums over groups that give all second derivatives.
 
-    With s_l = sum_i y_i (log f)' z_i and H_l = sum_i (log f)'' z_i z_i' for each group,
+    With s_l = sum_i y_i (log f)' z_i and H_l = sum_i (log f)'' z_i z_i' for each group, and
+    c = [z, 1] for q covariates z of the group, c = 1 without covariates,
 
         d2 / dv_l dv_m = sum_G [l = m] r_l (s_l s_l' + H_l) - r_l r_m s_l s_m'
-        d2 / dv_l da_m = sum_G ([l = m] r_l - r_l r_m) s_l
-        d2 / da_l da_m = sum_G [l = m] r_l - r_l r_m - ([l = m] p_l - p_l p_m).
+        d2 / dv_l da_m = sum_G ([l = m] r_l - r_l r_m) s_l c'
+        d2 / da_l da_m = sum_G ([l = m] r_l - r_l r_m - ([l = m] p_l - p_l p_m)) c c',
+
+    where a_l stands for (g_l, a_l).
 
     Attributes
     ----------
@@ -34,53 +38,36 @@ class Curvature(Sums):
         S_l = sum_G r_l (s_l s_l' + H_l).
     products : ndarray of shape (k, k, p, p)
         sum_G r_l r_m s_l s_m'; empty if only S_l was requested.
-    mixed : ndarray of shape (k, k, p)
-        sum_G r_l r_m s_l.
-    slopes : ndarray of shape (k, p)
-        sum_G r_l s_l.
-    overlaps : ndarray of shape (k, k)
-        sum_G r_l r_m.
-    mass : ndarray of shape (k,)
-        sum_G r_l.
+    mixed : ndarray of shape (k, k, p, q + 1)
+        sum_G ([l = m] r_l - r_l r_m) s_l c'.
+    of_weights : ndarray of shape (k, q + 1, k, q + 1)
+        d2 / da_l da_m.
     """
 
     splits: AnyArray
     products: AnyArray
     mixed: AnyArray
-    slopes: Matrix
-    overlaps: Matrix
-    mass: Vector
+    of_weights: AnyArray
 
     def seen_in(self, M: Matrix) -> Curvature:
         """Return the sums in coordinates M z."""
         return Curvature(
-            M @ self.splits @ M.T,
-            M @ self.products @ M.T,
-            self.mixed @ M.T,
-            self.slopes @ M.T,
-            self.overlaps,
-            self.mass,
+            M @ self.splits @ M.T, M @ self.products @ M.T, M @ self.mixed, self.of_weights
         )
 
-    def hessian(
-        self, parameters: Parameters, penalty: Matrix, concentration: float = 0.0
-    ) -> Matrix:
-        """Return the matrix of second derivatives of L with respect to the packed theta."""
-        k, p = parameters.profiles.shape
-        each = np.arange(k)
-        blocks, mixed = -self.products, -self.mixed
-        blocks[each, each] += self.splits - penalty
-        mixed[each, each] += self.slopes
-        weights, total = parameters.weights, self.mass.sum()
-        logits = np.diag(self.mass) - self.overlaps
-        logits -= (total + k * concentration) * (np.diag(weights) - np.outer(weights, weights))
+    def hessian(self) -> Matrix:
+        """Return the second derivatives of the log-likelihood with respect to the packed theta."""
+        k, p, _ = self.splits.shape
+        each, blocks = np.arange(k), -self.products
+        blocks[each, each] += self.splits
         profiles = blocks.transpose(0, 2, 1, 3).reshape(k * p, k * p)
-        across = mixed.transpose(0, 2, 1).reshape(k * p, k)
-        return np.block([[profiles, across], [across.T, logits]])
+        across = self.mixed.transpose(0, 2, 1, 3).reshape(k * p, -1)
+        of_weights = self.of_weights.reshape(across.shape[1], -1)
+        return np.block([[profiles, across], [across.T, of_weights]])
 
 
 def curvature(likelihood: Likelihood, parameters: Parameters) -> Curvature:
-    """Return all second derivatives except those of the penalty: one pass over the rows."""
+    """Return all second derivatives of the log-likelihood: one pass over the rows."""
     of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=True)
     return reduce(likelihood.rows, of).seen_in(likelihood.coordinates.of_rows)
 
@@ -131,12 +118,22 @@ def _of_piece(
     weighted, g, h = row_derivatives(likelihood, block, posterior)
     Z = block.with_ones(likelihood.coordinates.shift)
     sums = _of_rows if block.starts is None else _of_groups
-    return sums(Z, block, r, weighted, g * block.y, h, products)
+    splits, found, s = sums(Z, block, r, weighted, g * block.y, h, products)
+    if not products:
+        return Curvature(splits, found, np.zeros(0), np.zeros(0))
+    C = covariates_or_ones(likelihood, block)
+    k, share = len(r), np.eye(len(r))[:, :, None] - r
+    mixed = np.array([[s(c, share[c, m] * weighted[c], C) for m in range(k)] for c in range(k)])
+    return Curvature(splits, found, mixed, of_weights(likelihood, parameters, block, r, C))
+
+
+#: (component, a number for each group, C) -> sum_G a_G s_l c', shape (p, q + 1)
+ScoreSums = Callable[[int, Vector, Matrix], Matrix]
 
 
 def _of_rows(
     Z: AnyArray, block: Block, r: Matrix, weighted: Matrix, g: Matrix, h: Matrix, products: bool
-) -> Curvature:
+) -> tuple[AnyArray, AnyArray, ScoreSums]:
     """Sum over rows, each of which is its own group: s_l s_m' = g_l g_m z z'."""
     k = len(r)
     splits = np.array([quadratic(Z, weighted[c] * (g[c] ** 2 + h[c])) for c in range(k)])
@@ -144,14 +141,16 @@ def _of_rows(
     for a in range(len(found)):
         for b in range(a + 1):
             found[a, b] = found[b, a] = quadratic(Z, weighted[a] * r[b] * g[a] * g[b])
-    mixed = np.array([(weighted * r[c] * g[c]).astype(Z.dtype) @ Z for c in range(k)])
-    slopes = (weighted * g).astype(Z.dtype) @ Z
-    return Curvature(splits, found, mixed, slopes, weighted @ r.T, weighted.sum(axis=1))
+
+    def score_sums(c: int, a: Vector, C: Matrix) -> Matrix:
+        return np.asarray(Z.T @ ((a * g[c])[:, None] * C).astype(Z.dtype), dtype=np.float64)
+
+    return splits, found, score_sums
 
 
 def _of_groups(
     Z: AnyArray, block: Block, r: Matrix, weighted: Matrix, g: Matrix, h: Matrix, products: bool
-) -> Curvature:
+) -> tuple[AnyArray, AnyArray, ScoreSums]:
     """Sum over groups of several rows."""
     k, starts = len(r), block.sizes.cumsum() - block.sizes
     s = np.array([np.add.reduceat(Z * g[c, :, None], starts, axis=0) for c in range(k)])
@@ -164,9 +163,7 @@ def _of_groups(
         for b in range(a + 1):
             found[a, b] = (s[a] * (weighted[a] * r[b])[:, None]).T @ s[b]
             found[b, a] = found[a, b].T
-    mixed = np.array([(weighted * r[c]) @ s[c] for c in range(k)])
-    slopes = np.array([weighted[c] @ s[c] for c in range(k)])
-    return Curvature(splits, found, mixed, slopes, weighted @ r.T, weighted.sum(axis=1))
+    return splits, found, lambda c, a, C: s[c].T @ (a[:, None] * C)
 
 
 def quadratic(Z: AnyArray, q: Vector) -> Matrix:

@@ -13,9 +13,17 @@ import numpy as np
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import added, reduce
-from spectralmirror.rows.types import Matrix
+from spectralmirror.rows.types import AnyArray, Matrix
 
-__all__ = ["group_scores", "pulls", "row_derivatives", "score_products"]
+__all__ = [
+    "class_scores",
+    "covariates_or_ones",
+    "group_scores",
+    "of_weights",
+    "pulls",
+    "row_derivatives",
+    "score_products",
+]
 
 
 def row_derivatives(
@@ -45,19 +53,59 @@ def group_scores(
 
     `posterior` is that of the components as the rows see them (:meth:`Likelihood.expanded`).
     """
+    profiles, entries, r = class_scores(likelihood, parameters, block, posterior)
+    parts = [profiles.reshape(-1, r.shape[1]), entries.sum(axis=0)]
+    apart = r - np.exp(likelihood.log_weights(block, parameters, possible=False))
+    of_classes = apart[:, None] * covariates_or_ones(likelihood, block).T
+    return np.vstack([*parts, of_classes.reshape(-1, r.shape[1])]).T
+
+
+def class_scores(
+    likelihood: Likelihood, parameters: Parameters, block: Block, posterior: Posterior
+) -> tuple[AnyArray, AnyArray, Matrix]:
+    """Return what each class contributes to the gradient of log P(y_G), and its posterior.
+
+    The gradients are those of the profile of the class, shape (k, p, n_groups), and of the entries
+    of B, shape (k, n_entries, n_groups).
+    """
     k, Z = len(parameters), likelihood.working(block)
     g = pulls(block, posterior).reshape(k, -1, len(block))
     r = posterior.responsibilities.reshape(k, g.shape[1], -1).sum(axis=1)
-    parts = [block.sums((Z * one[:, None]).T) for one in g.sum(axis=1)]
+    profiles = np.array([block.sums((Z * one[:, None]).T) for one in g.sum(axis=1)])
     spread = likelihood.spread
-    if spread is not None:
-        pull = spread.nodes.T @ g.sum(axis=0)
-        standard = (Z @ likelihood.coordinates.from_standard).T
-        of_entries = np.zeros((len(spread), r.shape[1]))
-        sums = block.sums(standard[spread.rows] * pull[spread.columns])
-        np.add.at(of_entries, spread.entries, sums)
-        parts.append(of_entries)
-    return np.vstack([*parts, r - parameters.weights[:, None]]).T
+    if spread is None:
+        return profiles, np.empty((k, 0, r.shape[1])), r
+    standard = (Z @ likelihood.coordinates.from_standard).T[spread.rows]
+    entries = np.zeros((k, len(spread), r.shape[1]))
+    for c in range(k):
+        pull = spread.nodes.T @ g[c]
+        np.add.at(entries[c], spread.entries, block.sums(standard * pull[spread.columns]))
+    return profiles, entries, r
+
+
+def covariates_or_ones(likelihood: Likelihood, block: Block) -> Matrix:
+    """Return c = [z, 1] for the groups of a block, 1 without covariates."""
+    found = likelihood.covariates(block)
+    return np.ones((len(block.sizes), 1)) if found is None else found
+
+
+def of_weights(
+    likelihood: Likelihood, parameters: Parameters, block: Block, r: Matrix, C: Matrix
+) -> AnyArray:
+    """Return the second derivatives with respect to (g_l, a_l), shape (k, q + 1, k, q + 1).
+
+    They are sum_G ([l = m] r_l - r_l r_m - ([l = m] p_l - p_l p_m)) c c'.
+    """
+    p = np.exp(likelihood.log_weights(block, parameters, possible=False))
+    p, w, k = np.broadcast_to(p, r.shape), block.shares[0], len(r)
+    pairs = (C[:, :, None] * C[:, None]).reshape(len(C), -1)
+    pairs = pairs if w is None else pairs * w[:, None]
+    found = np.empty((k, k, pairs.shape[1]))
+    for a in range(k):
+        apart = p[a] * p - r[a] * r
+        apart[a] += r[a] - p[a]
+        found[a] = apart @ pairs
+    return found.reshape(k, k, C.shape[1], -1).transpose(0, 2, 1, 3)
 
 
 def score_products(

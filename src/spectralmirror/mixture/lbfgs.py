@@ -71,9 +71,9 @@ def climb(
     It gives up, without having converged, when it is unlikely to reach a value of `beat`.
 
     Works on phi, theta = theta_0 + R phi, with R chosen so that the Hessian with respect to phi is
-    close to the identity. If `inverse` is given, the inverse information of theta without its last
-    logit, R R' is this matrix. Otherwise R R' is J^-1 (x) I for the profiles (:func:`coupling`) and
-    diag(1 / (n p_l)) for the logits.
+    close to the identity. If `inverse` is given, the inverse information of theta without the
+    (g_l, a_l) of its last class, R R' is this matrix. Otherwise R R' is J^-1 (x) I for the profiles
+    (:func:`coupling`) and diag(1 / (n p_l)) for (g_l, a_l).
     """
     theta = start.packed()
     tied = likelihood.spread is not None
@@ -137,11 +137,12 @@ Scaling = Callable[[Vector, bool], Vector]
 def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
     n = likelihood.rows.total_weight
     k, root = len(start), _inverse_root(coupling(likelihood, start), FLATTEST_ROW * n)
-    logits = 1 / np.sqrt(np.maximum(n * start.weights, 1))
+    of_weights = np.repeat(1 / np.sqrt(np.maximum(n * start.weights, 1)), start.n_fixed)
+    end = start.profiles.size
 
     def scaled(vector: Vector, transposed: bool) -> Vector:
-        profiles = (root.T if transposed else root) @ vector[:-k].reshape(k, -1)
-        return np.concatenate([profiles.ravel(), logits * vector[-k:]])
+        profiles = (root.T if transposed else root) @ vector[:end].reshape(k, -1)
+        return np.concatenate([profiles.ravel(), of_weights * vector[end:]])
 
     return scaled
 
@@ -161,21 +162,25 @@ def _by_inverse(inverse: Matrix, *, tied: bool = False) -> Scaling | None:
         root = vectors * np.sqrt(np.maximum(eigenvalues, least))
 
     def scaled(vector: Vector, transposed: bool) -> Vector:
-        return np.append((root.T if transposed else root) @ vector[:-1], 0.0)
+        found = np.zeros(len(vector))
+        found[: len(root)] = (root.T if transposed else root) @ vector[: len(root)]
+        return found
 
     return scaled
 
 
 def _outer_inverse(likelihood: Likelihood, start: Parameters) -> Matrix:
-    """Return the inverse of the outer products of scores, without the last logit, plus penalties.
+    """Return the inverse of the outer products of scores plus penalties, without what is fixed.
 
     It stands in for the inverse information far from a maximum, where that may be indefinite.
     """
     assert likelihood.spread is not None
-    products = score_products(likelihood, start, counts=True)[:-1, :-1]
+    n_fixed = start.n_fixed
+    products = score_products(likelihood, start, counts=True)[:-n_fixed, :-n_fixed]
     penalty = likelihood.shrinkage(start)[0] * likelihood.penalty
+    n_weights = (len(start) - 1) * n_fixed
     blocks = [*[penalty] * len(start), np.diag(likelihood.spread.penalty)]
-    products += block_diag(*blocks, np.zeros((len(start) - 1, len(start) - 1)))
+    products += block_diag(*blocks, np.zeros((n_weights, n_weights)))
     size = np.sqrt(np.maximum(np.diagonal(products), FLATTEST_ROW * likelihood.rows.total_weight))
     eigenvalues, vectors = eigh(products / size / size[:, None])
     inverse = vectors / np.maximum(eigenvalues, FLATTEST) @ vectors.T

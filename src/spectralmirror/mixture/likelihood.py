@@ -1,12 +1,14 @@
 """The penalised likelihood of a mixture of linear classifiers, and its gradient.
 
-    L(theta) = sum_G w_G log sum_l p_l prod_{i in G} f(y_i t_il)^(w_i / w_G)
-               - l2/2 sum_l v_l' P v_l + c sum_l log(k p_l)
+    L(theta) = sum_G w_G log sum_l p_l(z_G) prod_{i in G} f(y_i t_il)^(w_i / w_G)
+               - l2/2 sum_l v_l' P v_l + c sum_l log(k p_l) - m/2 sum_l |g_l - mean g|^2
 
 where t_il = <v_l, z_i>, and theta holds the profiles v_l and the logits a of p = softmax(a). The
 rows of a group G share their classifier; without groups, every row is its own group. z are working
 coordinates, in which features are nearly uncorrelated, and P measures profiles per standard
-deviation of the features. The last term, if c > 0, is a prior that keeps weights away from 0.
+deviation of the features. The last two terms, if c > 0, are a prior that keeps weights away from 0
+and their dependence on covariates of the group finite, p_l(z) = softmax(<g_l, z> + a_l)
+(:mod:`membership`); p_l is the weight at the mean of these. Without covariates, p_l(z) = p_l.
 
 If persons of one class differ (:mod:`spread`), component l stands for k R tied ones: p_l becomes
 p_l w_r and v_l becomes v_l + L' B z_r. The penalty is then l2/2 sum_l v_l' P v_l / c^2, for the
@@ -26,6 +28,7 @@ from scipy import sparse
 from scipy.linalg import block_diag
 
 from spectralmirror.mixture.coordinates import Coordinates
+from spectralmirror.mixture.membership import Membership, log_weights_at
 from spectralmirror.mixture.spread import Spread
 from spectralmirror.responses import Response
 from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
@@ -43,6 +46,9 @@ MANY = 16
 T = TypeVar("T")
 #: The penalty on intercepts, if there is a prior of the weights.
 INTERCEPT_L2 = 1e-4
+#: The penalty on dependence of weights on covariates, relative to c: with c = 5, log-odds per
+#: standard deviation of a covariate have a prior standard deviation of 2.
+MEMBERSHIP_L2 = 0.05
 #: Numbers that a row needs for each of the tied components, at a time.
 TEMPORARIES = 2
 #: The logistic f is evaluated without logarithms only above -FURTHEST: it underflows below -700.
@@ -51,7 +57,7 @@ FURTHEST, LOG_2 = 600.0, 0.7
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Theta: profiles in working coordinates, logits of the weights, and the spread of persons.
+    """Theta: profiles in working coordinates, the spread of persons, and who belongs where.
 
     Attributes
     ----------
@@ -61,11 +67,18 @@ class Parameters:
         a, which is defined up to an additive constant.
     spread : ndarray of shape (n_entries,)
         The free entries b of B; none if persons of one class do not differ.
+    membership : ndarray of shape (k, q)
+        g_l, for q covariates of groups, which are defined up to an additive constant, too.
     """
 
     profiles: Matrix
     logits: Vector
     spread: Vector = field(default_factory=lambda: np.empty(0))
+    membership: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+
+    def __post_init__(self) -> None:
+        if not self.membership.size:
+            object.__setattr__(self, "membership", np.empty((len(self.logits), 0)))
 
     @classmethod
     def equal(cls, profiles: Matrix) -> Parameters:
@@ -73,19 +86,32 @@ class Parameters:
         return cls(profiles, np.zeros(len(profiles)))
 
     @classmethod
-    def unpacked(cls, theta: Vector, k: int, n_spread: int = 0) -> Parameters:
+    def unpacked(cls, theta: Vector, k: int, n_spread: int = 0, q: int = 0) -> Parameters:
         """Return theta from one vector, as :meth:`packed` gives it."""
-        end = len(theta) - k
+        end = len(theta) - k * (q + 1)
         first = end - n_spread
-        return cls(theta[:first].reshape(k, -1), theta[end:], theta[first:end])
+        of_weights = theta[end:].reshape(k, q + 1)
+        return cls(
+            theta[:first].reshape(k, -1), of_weights[:, -1], theta[first:end], of_weights[:, :-1]
+        )
 
     def packed(self) -> Vector:
-        """Return theta as one vector: profiles, b, logits."""
-        return np.concatenate([self.profiles.ravel(), self.spread, self.logits])
+        """Return theta as one vector: profiles, b, and (g_l, a_l) for each component."""
+        return np.concatenate([self.profiles.ravel(), self.spread, self.of_weights.ravel()])
 
     def at(self, theta: Vector) -> Parameters:
         """Return parameters of the same shape from one vector."""
-        return Parameters.unpacked(theta, len(self), len(self.spread))
+        return Parameters.unpacked(theta, len(self), len(self.spread), self.membership.shape[1])
+
+    @property
+    def of_weights(self) -> Matrix:
+        """(g_l, a_l), shape (k, q + 1)."""
+        return np.column_stack([self.membership, self.logits])
+
+    @property
+    def n_fixed(self) -> int:
+        """How many entries at the end of :meth:`packed`, those of the last class, can be fixed."""
+        return self.membership.shape[1] + 1
 
     @cached_property
     def log_weights(self) -> Vector:
@@ -95,14 +121,15 @@ class Parameters:
 
     @cached_property
     def weights(self) -> Vector:
-        """The weights p."""
+        """The weights p, at the mean of the covariates."""
         return np.exp(self.log_weights)
 
     def __len__(self) -> int:
         return len(self.logits)
 
     def __getitem__(self, index: NDArray[np.intp]) -> Parameters:
-        return Parameters(self.profiles[index], self.log_weights[index], self.spread)
+        membership = self.membership[index]
+        return Parameters(self.profiles[index], self.log_weights[index], self.spread, membership)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +156,14 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Gradient(Sums):
-    """Value, gradient in the units of [x - o, 1], and sum of the responsibilities."""
+    """Value, gradient in the units of [x - o, 1], and that of (g_l, a_l).
+
+    Without covariates the last is the sum of the responsibilities instead, shape (k, 1).
+    """
 
     value: float
     profiles: Matrix
-    mass: Vector
+    of_weights: Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +184,8 @@ class Likelihood:
         c, of a Dirichlet prior of the weights; 0 means none.
     spread : Spread or None
         How persons of one class differ; None if they do not.
+    membership : Membership or None
+        What is known about the classes of groups; None if nothing is.
     """
 
     rows: GroupedRows
@@ -162,6 +194,7 @@ class Likelihood:
     l2: float
     concentration: float = 0.0
     spread: Spread | None = None
+    membership: Membership | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the rows: other processes apply this to rows of their own."""
@@ -198,7 +231,7 @@ class Likelihood:
         if simple and block.starts is None:
             # as below, but without logarithms, which take most of the time
             f = 1 / (1 + np.exp(-t))  # SciPy's expit takes twice as long
-            joint = f * parameters.weights[:, None]
+            joint = f * np.exp(self.log_weights(block, parameters))
             total = joint.sum(axis=0)
             joint /= total
             return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
@@ -208,7 +241,7 @@ class Likelihood:
             inverse += 1
             assert block.starts is not None
             products = np.multiply.reduceat(inverse, block.starts, axis=-1)
-            joint = parameters.log_weights[:, None] - np.log(products)
+            joint = self.log_weights(block, parameters) - np.log(products)
             slopes = np.subtract(1, np.divide(1, inverse, out=inverse), out=inverse)
         else:
             slopes = self.response.slope(t)
@@ -226,7 +259,33 @@ class Likelihood:
         steps = self.spread.nodes @ self.of_spread(parameters).T
         profiles = parameters.profiles[:, None] + steps
         logits = parameters.log_weights[:, None] + self.spread.log_weights
-        return Parameters(profiles.reshape(-1, steps.shape[1]), logits.ravel())
+        membership = np.repeat(parameters.membership, len(steps), axis=0)
+        return Parameters(
+            profiles.reshape(-1, steps.shape[1]), logits.ravel(), membership=membership
+        )
+
+    def covariates(self, block: Block) -> Matrix | None:
+        """Return [z, 1] for the groups of a block; None if there are no covariates."""
+        if self.membership is None or not self.membership.n_covariates:
+            return None
+        return self.membership.standardised(block.group_traits)
+
+    def log_weights(
+        self, block: Block, parameters: Parameters, *, possible: bool = True
+    ) -> Matrix:
+        """Return log p_l(z) of the groups of a block, shape (k, n_groups), or (k, 1) if all agree.
+
+        It is -inf for all but the class of a group whose class is known, unless `possible` is
+        False.
+        """
+        Z = self.covariates(block)
+        found = parameters.log_weights[:, None]
+        if Z is not None:
+            found = log_weights_at(Z, parameters.membership, parameters.logits)
+        if self.membership is not None and possible:
+            allowed = self.membership.possible(block.group_traits, len(parameters))
+            found = found if allowed is None else found + allowed
+        return found
 
     def of_spread(self, parameters: Parameters) -> Matrix:
         """Return L' B, in working coordinates; without columns if there is no spread."""
@@ -243,7 +302,7 @@ class Likelihood:
     def _joint(self, block: Block, log_f: Matrix, parameters: Parameters) -> Matrix:
         _, shares = block.shares
         joint = block.sums(log_f if shares is None else log_f * shares)
-        return joint + parameters.log_weights[:, None]
+        return joint + self.log_weights(block, parameters)
 
     def evaluate(self, parameters: Parameters) -> tuple[float, Vector]:
         """Return L(theta) and its gradient: one pass over the rows."""
@@ -258,10 +317,18 @@ class Likelihood:
         share, slope, _ = self.shrinkage(parameters)
         penalised = parameters.profiles @ self.penalty
         of_spread = of_spread - 0.5 * float((parameters.profiles * penalised).sum()) * slope
-        mass = sums.mass.reshape(k, -1).sum(axis=1) + self.concentration
-        logits = mass - mass.sum() * parameters.weights
-        gradient = np.concatenate([(pulls - share * penalised).ravel(), of_spread, logits])
-        return sums.value + self.log_prior(parameters), gradient
+        of_weights = sums.of_weights.reshape(k, -1, parameters.n_fixed).sum(axis=1)
+        if parameters.n_fixed == 1:
+            of_weights = of_weights - of_weights.sum() * parameters.weights[:, None]
+        of_weights[:, -1] += self.concentration * (1 - k * parameters.weights)
+        of_weights[:, :-1] -= self.membership_l2 * _centred(parameters.membership)
+        parts = [(pulls - share * penalised).ravel(), of_spread, of_weights.ravel()]
+        return sums.value + self.log_prior(parameters), np.concatenate(parts)
+
+    @property
+    def membership_l2(self) -> float:
+        """m, the penalty on the dependence of weights on covariates."""
+        return MEMBERSHIP_L2 * self.concentration
 
     def shrinkage(self, parameters: Parameters) -> tuple[float, Vector, Matrix]:
         """Return 1 / c^2, by which the penalty is multiplied, and its derivatives; 1 if B = 0."""
@@ -270,10 +337,11 @@ class Likelihood:
         return self.spread.shrinkage(parameters.spread, self.response.noise_variance)
 
     def log_prior(self, parameters: Parameters) -> float:
-        """Return what L adds to the log-likelihood: minus penalties, and c sum_l log(k p_l)."""
+        """Return what L adds to the log-likelihood: minus penalties, and the prior of weights."""
         V, k = parameters.profiles, len(parameters)
         of_weights = float(parameters.log_weights.sum()) + k * np.log(k)
         size = self.shrinkage(parameters)[0] * float((V * (V @ self.penalty)).sum())
+        size += self.membership_l2 * float(np.square(_centred(parameters.membership)).sum())
         found = self.concentration * of_weights - 0.5 * size
         of_spread = 0.0 if self.spread is None else self.spread.log_prior(parameters.spread)
         return float(found + of_spread)
@@ -286,7 +354,12 @@ class Likelihood:
         of_spread = 0.5 * float((V * penalised).sum()) * second
         if self.spread is not None:
             of_spread = of_spread + self.spread.prior_curvature(parameters.spread)
-        of_weights = k * self.concentration * (np.diag(p) - np.outer(p, p))
+        q = parameters.membership.shape[1]
+        of_weights = np.zeros((k, q + 1, k, q + 1))
+        of_weights[:, q, :, q] = k * self.concentration * (np.diag(p) - np.outer(p, p))
+        for j in range(q):
+            of_weights[:, j, :, j] = self.membership_l2 * (np.eye(k) - 1 / k)
+        of_weights = of_weights.reshape(k * (q + 1), -1)
         found = block_diag(*[share * self.penalty] * k, of_spread, of_weights)
         between = slice(V.size, V.size + len(slope))
         found[: V.size, between] = np.outer(penalised.ravel(), slope)
@@ -310,7 +383,11 @@ class Likelihood:
         g *= block.y if shares is None else block.y * shares
         part = shifted(block.X, self.coordinates.shift)
         profiles = np.column_stack([rows_product(g.astype(block.X.dtype), part), g.sum(axis=1)])
-        return Gradient(float(found.sum() if w is None else found @ w), profiles, r.sum(axis=1))
+        Z, of_weights = self.covariates(block), r.sum(axis=1)[:, None]
+        if Z is not None:
+            p = np.exp(self.log_weights(block, parameters, possible=False))
+            of_weights = (r - (p if w is None else p * w)) @ Z
+        return Gradient(float(found.sum() if w is None else found @ w), profiles, of_weights)
 
     def total(self, parameters: Parameters, function: Callable[[Block, Posterior], T]) -> T:
         """Sum a function of each block and its posterior over all blocks.
@@ -363,6 +440,11 @@ class Likelihood:
         """Return the working coordinates z of a block, shape (n, p)."""
         coordinates = self.coordinates
         return np.asarray(block.with_ones(coordinates.shift) @ coordinates.of_rows.T)
+
+
+def _centred(coefficients: Matrix) -> Matrix:
+    """Return g_l less their mean over components."""
+    return np.asarray(coefficients - coefficients.sum(axis=0) / len(coefficients))
 
 
 def rows_product(coefficients: AnyArray, part: Features) -> Matrix:

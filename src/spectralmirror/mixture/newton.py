@@ -39,7 +39,7 @@ SINGULAR, FLATTEST = 1e-10, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """The observed information I about theta, without its last logit, which is fixed.
+    """The observed information I about theta, without (g_l, a_l) of its last class: it is fixed.
 
     Attributes
     ----------
@@ -100,12 +100,16 @@ class NewtonState:
     @cached_property
     def step(self) -> Vector:
         """The Newton step."""
-        return np.asarray(self.information.inverse @ self.gradient[:-1])
+        return np.asarray(self.information.inverse @ self._free_gradient)
 
     @cached_property
     def gain(self) -> float:
         """The gain in L that a quadratic model predicts for the step."""
-        return float(self.step @ self.gradient[:-1]) / 2
+        return float(self.step @ self._free_gradient) / 2
+
+    @property
+    def _free_gradient(self) -> Vector:
+        return self.gradient[: -self.ascent.parameters.n_fixed]
 
     @property
     def may_step(self) -> bool:
@@ -119,14 +123,14 @@ class NewtonState:
 
 def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> Information | None:
     """Return the observed information; None if there are more than `MOST_PARAMETERS`."""
-    size = len(parameters.packed()) - 1
+    size = len(parameters.packed()) - parameters.n_fixed
     if size > MOST_PARAMETERS:
         return None
     n_rows = max(LEAST_ROWS, ROWS_PER_PARAMETER * size)
     n_groups = GROUPS_PER_COMPONENT * len(parameters)
     part = likelihood.on(likelihood.rows.sample(n_rows, n_groups, seed))
     share = part.rows.total_weight / likelihood.rows.total_weight
-    matrix = _minus_hessian(likelihood, part, parameters, share)[:-1, :-1]
+    matrix = _minus_hessian(likelihood, part, parameters, share)[:size, :size]
     # scaled to unit diagonal, so that what counts as singular does not depend on units
     least = FLATTEST_ROW * likelihood.rows.total_weight
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), least))
@@ -146,11 +150,9 @@ def _minus_hessian(
     likelihood: Likelihood, part: Likelihood, parameters: Parameters, share: float
 ) -> Matrix:
     """Return minus the second derivatives of L, from a part that has this share of the rows."""
-    if likelihood.spread is not None:
-        of_rows = tied_hessian(part, parameters) / share
-        return np.asarray(likelihood.curvature_of_prior(parameters) - of_rows)
-    sums = curvature(part, parameters)
-    return -sums.hessian(parameters, part.penalty, part.concentration) / share
+    tied = likelihood.spread is not None
+    of_rows = tied_hessian(part, parameters) if tied else curvature(part, parameters).hessian()
+    return np.asarray(likelihood.curvature_of_prior(parameters) - of_rows / share)
 
 
 def polish(likelihood: Likelihood, ascent: Ascent, seed: int) -> Top:
@@ -221,9 +223,9 @@ def _escaped(likelihood: Likelihood, best: Ascent, direction: Vector) -> Ascent:
 
 
 def _moved(ascent: Ascent, step: Vector) -> Parameters:
-    """Return theta after a step; its last logit stays."""
+    """Return theta after a step; what is fixed stays."""
     theta = ascent.parameters.packed()
-    theta[:-1] += step
+    theta[: len(step)] += step
     return ascent.parameters.at(theta)
 
 

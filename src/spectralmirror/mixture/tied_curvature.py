@@ -8,11 +8,16 @@ from functools import partial
 import numpy as np
 from scipy.linalg import block_diag
 
-from spectralmirror.mixture.group_scores import group_scores, row_derivatives
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.group_scores import (
+    class_scores,
+    covariates_or_ones,
+    of_weights,
+    row_derivatives,
+)
+from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce
-from spectralmirror.rows.types import AnyArray, Matrix, Vector
+from spectralmirror.rows.types import AnyArray, Matrix
 
 __all__ = ["tied_hessian", "tied_split_matrices"]
 
@@ -21,27 +26,30 @@ __all__ = ["tied_hessian", "tied_split_matrices"]
 class TiedCurvature(Sums):
     """Sums over groups that give all second derivatives with respect to tied components.
 
-    With c_lr the gradient of log p_l w_r prod_i f(y_i t_ilr), and s = sum_lr r_lr c_lr that of the
-    group (Louis 1982),
+    With c_lr the gradient of log p_l w_r prod_i f(y_i t_ilr), H_lr its second derivatives, and
+    s = sum_lr r_lr c_lr the gradient of the group (Louis 1982),
 
-        L'' = sum_G sum_lr r_lr (c_lr c_lr' + c_lr') - s s'.
+        L'' = sum_G sum_lr r_lr (c_lr c_lr' + H_lr) - s s'.
+
+    Profiles and (g_m, a_m) together are sum_G (s_m - r_m s) c', where s_m is what class m
+    contributes to s, and c = [z, 1] are the covariates of the group.
 
     Attributes
     ----------
     splits : ndarray of shape (k R, p, p)
         sum_G r_lr (s_lr s_lr' + H_lr), as in :class:`Curvature`.
-    slopes : ndarray of shape (k R, p)
-        sum_G r_lr s_lr.
-    products : ndarray of shape (m, m)
-        sum_G s s'.
-    mass : ndarray of shape (k,)
-        sum_G r_l.
+    products : ndarray of shape (k p + n_entries, k p + n_entries)
+        sum_G s s', of profiles and entries of B.
+    mixed : ndarray of shape (k p + n_entries, k, q + 1)
+        sum_G (s_m - r_m s) c'.
+    of_weights : ndarray of shape (k, q + 1, k, q + 1)
+        As in :class:`Curvature`.
     """
 
     splits: AnyArray
-    slopes: Matrix
     products: Matrix
-    mass: Vector
+    mixed: AnyArray
+    of_weights: AnyArray
 
     def hessian(self, likelihood: Likelihood, parameters: Parameters) -> Matrix:
         """Return the second derivatives of the log-likelihood with respect to the packed theta."""
@@ -49,23 +57,14 @@ class TiedCurvature(Sums):
         assert spread is not None
         steps = likelihood.coordinates.from_standard @ spread.directions()
         splits = self.splits.reshape(k, len(steps), *self.splits.shape[1:])
-        slopes = self.slopes.reshape(k, len(steps), -1)
         own = splits.sum(axis=1)
         across = np.einsum("lrpq,rqe->lpe", splits, steps, optimize=True)
         within = np.einsum("rpe,rpq,rqf->ef", steps, splits.sum(axis=0), steps, optimize=True)
         across = across.reshape(-1, across.shape[-1])
         coefficients = np.block([[block_diag(*own), across], [across.T, within]])
-        p, total = parameters.weights, self.mass.sum()
-        centred = np.eye(k) - p
-        mixed = np.vstack(
-            [
-                np.einsum("lp,lm->lpm", slopes.sum(axis=1), centred).reshape(-1, k),
-                np.einsum("rpe,lrp,lm->em", steps, slopes, centred, optimize=True),
-            ]
-        )
-        logits = np.einsum("l,lm,ln->mn", self.mass, centred, centred)
-        logits -= total * (np.diag(p) - np.outer(p, p))
-        return np.block([[coefficients, mixed], [mixed.T, logits]]) - self.products
+        mixed = self.mixed.reshape(len(coefficients), -1)
+        of_weights = self.of_weights.reshape(mixed.shape[1], -1)
+        return np.block([[coefficients - self.products, mixed], [mixed.T, of_weights]])
 
 
 def tied_hessian(likelihood: Likelihood, parameters: Parameters) -> Matrix:
@@ -96,14 +95,28 @@ def _of_piece(
 ) -> TiedCurvature:
     posterior = likelihood.posterior(block, expanded)
     weighted, g, h = row_derivatives(likelihood, block, posterior)
-    w = block.shares[0]
     Z = likelihood.working(block)
     scores = block.sums(((g * block.y)[:, :, None] * Z).transpose(0, 2, 1)).transpose(0, 2, 1)
     pairs = (Z[:, :, None] * Z[:, None]).reshape(len(Z), -1)
     splits = ((block.of_rows(weighted) * h) @ pairs).reshape(len(g), Z.shape[1], -1)
     splits += (scores * weighted[:, :, None]).transpose(0, 2, 1) @ scores
-    slopes = (weighted[:, None] @ scores)[:, 0]
-    s = group_scores(likelihood, parameters, block, posterior)
-    products = s.T @ (s if w is None else s * w[:, None])
-    mass = weighted.reshape(len(parameters), -1).sum(axis=1)
-    return TiedCurvature(splits, slopes, products, mass)
+    return TiedCurvature(splits, *_of_scores(block, likelihood, parameters, posterior))
+
+
+def _of_scores(
+    block: Block, likelihood: Likelihood, parameters: Parameters, posterior: Posterior
+) -> tuple[Matrix, AnyArray, AnyArray]:
+    """Return what depends on the gradients of groups only."""
+    profiles, entries, r = class_scores(likelihood, parameters, block, posterior)
+    w, k = block.shares[0], len(parameters)
+    s = np.vstack([profiles.reshape(-1, r.shape[1]), entries.sum(axis=0)])
+    weighted = s if w is None else s * w
+    C = covariates_or_ones(likelihood, block)
+    C_w = C if w is None else C * w[:, None]
+    mixed = np.array([-(s * r[m]) @ C_w for m in range(k)])
+    p = profiles.shape[1]
+    for m in range(k):
+        mixed[m, m * p : (m + 1) * p] += profiles[m] @ C_w
+        mixed[m, k * p :] += entries[m] @ C_w
+    found = of_weights(likelihood, parameters, block, r, C)
+    return weighted @ s.T, mixed.transpose(1, 0, 2), found

@@ -262,5 +262,5 @@ def _together(*parts: Rows) -> Rows:
 def _size(rows: Rows) -> int:
     """Tell Dask how much memory rows take."""
     X = rows.X.data if sparse.issparse(rows.X) else rows.X
-    columns = (X, rows.y, rows.weight, rows.keys)
+    columns = (X, rows.y, rows.weight, rows.keys, rows.traits)
     return sum(int(column.nbytes) for column in columns if column is not None)

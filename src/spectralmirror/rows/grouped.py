@@ -39,17 +39,20 @@ class Block:
         Weights of the rows; None means 1.
     starts : ndarray of shape (n_groups,) or None
         First row of each group; None if every row is its own group.
+    traits : ndarray of shape (n, m) or None
+        What is known about the group of each row.
     """
 
     X: Features
     y: AnyArray
     weight: Vector | None
     starts: NDArray[np.int64] | None
+    traits: Matrix | None = None
 
     @classmethod
-    def of(cls, rows: Rows) -> Block:
-        """Return a block in which every row is its own group."""
-        return cls(rows.X, rows.y, _double(rows.weight), None)
+    def of(cls, rows: Rows, starts: NDArray[np.int64] | None = None) -> Block:
+        """Return a block of whole groups; by default, every row is its own group."""
+        return cls(rows.X, rows.y, _double(rows.weight), starts, rows.traits)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -70,6 +73,7 @@ class Block:
                 self.y[here],
                 None if self.weight is None else self.weight[here],
                 None if self.starts is None else self.starts[first:last] - ends[first],
+                None if self.traits is None else self.traits[here],
             )
 
     @cached_property
@@ -77,6 +81,12 @@ class Block:
         """Number of rows of each group."""
         starts = np.arange(len(self.y)) if self.starts is None else self.starts
         return np.diff(starts, append=len(self.y))
+
+    @cached_property
+    def group_traits(self) -> Matrix:
+        """What is known about each group, shape (n_groups, m)."""
+        traits = np.empty((len(self), 0)) if self.traits is None else self.traits
+        return traits if self.starts is None else traits[self.starts]
 
     @cached_property
     def largest(self) -> int:
@@ -311,11 +321,11 @@ class InMemoryGroups(GroupedRows):
     def with_features(self, X: Matrix) -> InMemoryGroups:
         """Return the same rows with other features, given in the order in which rows are read."""
         index = self.present_index()
-        weight, keys = (
+        weight, keys, traits = (
             None if column is None else column[index]
-            for column in (self.rows.weight, self.rows.keys)
+            for column in (self.rows.weight, self.rows.keys, self.rows.traits)
         )
-        rows = Rows(X, self.rows.y[index], weight, keys=keys)
+        rows = Rows(X, self.rows.y[index], weight, keys=keys, traits=traits)
         return InMemoryGroups(
             rows, None if self.starts is None else np.arange(len(index)), self.starts
         )
@@ -334,7 +344,7 @@ class InMemoryGroups(GroupedRows):
             last = max(last, first + 1)
             begin, end = self.starts[first], ends[last - 1]
             part = self.rows[_as_slice(self.order[begin:end])]
-            yield Block(part.X, part.y, _double(part.weight), self.starts[first:last] - begin)
+            yield Block.of(part, self.starts[first:last] - begin)
             first = last
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spectralmirror.rows.hashing import chosen
-from spectralmirror.rows.types import AnyArray, Features
+from spectralmirror.rows.types import AnyArray, Features, Matrix
 
 __all__ = ["BLOCK_BYTES", "Rows", "block_rows"]
 
@@ -34,7 +34,7 @@ def block_rows(block_bytes: int, d: int, dtype: np.dtype[Any], factor: int = 1) 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows in memory: features, labels, and optionally weights and groups.
+    """Rows in memory: features, labels, and optionally weights, groups and traits of groups.
 
     Parameters
     ----------
@@ -52,6 +52,9 @@ class Rows:
         Where the rows come from, for error messages; empty if that is clear.
     keys : ndarray of shape (n,) or None
         Key of each row's group (:func:`spectralmirror.rows.hashing.group_keys`).
+    traits : ndarray of shape (n, m) or None
+        What is known about each row's group: membership covariates, and the class if it is known.
+        They are the same in all rows of a group.
     """
 
     X: Features
@@ -61,6 +64,7 @@ class Rows:
     start: int = 0
     place: str = ""
     keys: NDArray[np.uint64] | None = None
+    traits: Matrix | None = None
 
     in_memory: ClassVar[bool] = True
     is_remote: ClassVar[bool] = False
@@ -108,9 +112,12 @@ class Rows:
         return values if self.weight is None else values * self.weight
 
     def __getitem__(self, index: slice | NDArray[np.int64]) -> Rows:
-        weight = None if self.weight is None else self.weight[index]
-        keys = None if self.keys is None else self.keys[index]
-        return replace(self, X=self.X[index], y=self.y[index], weight=weight, keys=keys)
+        weight, keys, traits = (
+            None if column is None else column[index]
+            for column in (self.weight, self.keys, self.traits)
+        )
+        X, y = self.X[index], self.y[index]
+        return replace(self, X=X, y=y, weight=weight, keys=keys, traits=traits)
 
     def blocks(self, factor: int = 1) -> Iterator[Rows]:
         """Yield the rows in order, one block at a time; a single empty block if there are none.
@@ -169,6 +176,7 @@ class Rows:
             _concatenated([part.weight for part in parts]),
             parts[0].block_bytes,
             keys=_concatenated([part.keys for part in parts]),
+            traits=_concatenated([part.traits for part in parts]),
         )
 
 

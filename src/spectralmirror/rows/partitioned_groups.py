@@ -222,12 +222,15 @@ class SpilledGroups:
 
     def _rows(self, b: int, X: AnyArray | None) -> Rows:
         assert self._like is not None
-        y, keys, weight = (self._array(b, name) for name in ("y", "keys", "weight"))
+        y, keys, weight, traits = (
+            self._array(b, name) for name in ("y", "keys", "weight", "traits")
+        )
         assert y is not None
         X = np.empty((len(y), 0)) if X is None else X.reshape(len(y), -1)
-        return Rows(X, y, weight, self._like.block_bytes, keys=keys)
+        traits = None if traits is None else traits.reshape(len(y), -1)
+        return Rows(X, y, weight, self._like.block_bytes, keys=keys, traits=traits)
 
 
 def _arrays(rows: Rows) -> dict[str, Any]:
-    found = {"X": rows.X, "y": rows.y, "keys": rows.keys}
-    return found if rows.weight is None else found | {"weight": rows.weight}
+    columns = ("X", "y", "keys", "weight", "traits")
+    return {name: getattr(rows, name) for name in columns if getattr(rows, name) is not None}

@@ -1,0 +1,102 @@
+"""Who belongs to which class: covariates of persons, and classes that are known.
+
+The weights of the classes may depend on covariates z of a group (a person), and some groups may be
+known to belong to a class:
+
+    p_l(z) = softmax_l(<g_l, z> + a_l),   z centred and in units of its standard deviation.
+
+A group of the known class c contributes log p_c + log P(labels | c) to the log-likelihood: its
+posterior is 1 for c. flexmix calls such covariates concomitant variables, Stata `lcprob`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_softmax
+
+from spectralmirror.rows.grouped import Block, GroupedRows
+from spectralmirror.rows.reduce import Sums, reduce
+from spectralmirror.rows.types import Matrix, Vector
+
+__all__ = ["Membership", "TraitMoments", "log_weights_at"]
+
+
+@dataclass(frozen=True, eq=False)
+class TraitMoments(Sums):
+    """Sums over groups: their number, and first and second powers of their traits less a shift."""
+
+    weight: float
+    first: Vector
+    second: Vector
+
+    @classmethod
+    def of(cls, block: Block, shift: Vector) -> TraitMoments:
+        """Sum over the groups of a block."""
+        traits, w = block.group_traits - shift, block.shares[0]
+        w = np.ones(len(traits)) if w is None else w
+        return cls(float(w.sum()), w @ traits, w @ np.square(traits))
+
+
+@dataclass(frozen=True, eq=False)
+class Membership:
+    """What is known about the class of a group.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of shape (q,)
+        Mean and standard deviation of the covariates over groups.
+    has_known : bool
+        Whether the last trait of a group is the number of its class, -1 if that is not known.
+    n_classes : int
+        Number of classes for which known ones count: components that are still being grown have
+        no numbers yet.
+    """
+
+    mean: Vector
+    scale: Vector
+    has_known: bool = False
+    n_classes: int = 0
+
+    @classmethod
+    def of(cls, grouped: GroupedRows, shift: Vector, *, has_known: bool) -> Membership:
+        """Return mean and standard deviation of the covariates: one pass over the rows.
+
+        `shift` is the traits of any group: subtracting it keeps the sums exact.
+        """
+
+        def moments(block: Block) -> TraitMoments:
+            return TraitMoments.of(block, shift)
+
+        sums = reduce(grouped, moments)
+        first = sums.first / sums.weight
+        variance = np.maximum(sums.second / sums.weight - np.square(first), 0)
+        q = len(shift) - has_known
+        return cls((shift + first)[:q], np.sqrt(variance)[:q], has_known)
+
+    @property
+    def n_covariates(self) -> int:
+        """Number q of covariates."""
+        return len(self.mean)
+
+    def standardised(self, traits: Matrix) -> Matrix:
+        """Return [z, 1] for traits of groups, shape (n_groups, q + 1)."""
+        q = self.n_covariates
+        return np.column_stack([(traits[:, :q] - self.mean) / self.scale, np.ones(len(traits))])
+
+    def possible(self, traits: Matrix, n_components: int) -> Matrix | None:
+        """Return 0 for components that a group may belong to and -inf for others, (k, n_groups).
+
+        Tied components of one class follow each other. None if nothing is known.
+        """
+        if not self.has_known or not self.n_classes or n_components % self.n_classes:
+            return None
+        known = traits[:, -1].astype(np.intp)
+        class_of = np.arange(n_components) // (n_components // self.n_classes)
+        return np.where((known < 0) | (known == class_of[:, None]), 0.0, -np.inf)
+
+
+def log_weights_at(Z: Matrix, coef: Matrix, logits: Vector) -> Matrix:
+    """Return log p_l(z) for lines [z, 1] of Z, shape (k, n_groups)."""
+    return np.asarray(log_softmax(coef @ Z[:, :-1].T + logits[:, None], axis=0))
