@@ -11,6 +11,7 @@ from spectralmirror.mixture.group_scores import score_products
 from spectralmirror.mixture.membership import Membership
 from spectralmirror.mixture.tied_curvature import tied_hessian
 from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.rows.traits import TraitColumns, check_traits
 from tests.helpers.mixtures import KINDS, gradient_by_differences, random_problem
 from tests.helpers.spreads import spread_problem
 
@@ -28,7 +29,8 @@ def with_traits(likelihood, parameters, groups, *, known=False, seed=3):
         traits = np.column_stack([traits, classes])
     rows = replace(rows, traits=traits[numbers])
     grouped = replace(likelihood.rows, rows=rows)
-    membership = Membership.of(grouped, traits[0], has_known=known)
+    columns = TraitColumns(("age", "income"), known)
+    membership = Membership.of(check_traits(grouped, columns), columns)
     likelihood = replace(
         likelihood, rows=grouped, membership=replace(membership, n_classes=k), concentration=5.0
     )
@@ -107,6 +109,8 @@ def test_covariates_of_a_large_mean_and_a_tiny_scale():
     far = traits * 1e-9 + 1e3
     rows = replace(likelihood.rows.rows, traits=far[groups])
     grouped = InMemoryGroups(rows, likelihood.rows.order, likelihood.rows.starts)
-    membership = Membership.of(grouped, far[0], has_known=False)
+    columns = TraitColumns(("age", "income"), False)
+    membership = Membership.of(check_traits(grouped, columns), columns)
     found = replace(plain, rows=grouped, membership=membership).evaluate(parameters)[0]
+    # a value near 1e3 is stored to 1e-13, which is 1e-4 of the standard deviation of 1e-9
     np.testing.assert_allclose(found, plain.evaluate(parameters)[0], rtol=1e-4)

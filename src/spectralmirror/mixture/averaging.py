@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_softmax
@@ -38,8 +38,9 @@ class ParameterPosterior:
     ----------
     parameters : Parameters
         theta-hat.
-    root : ndarray of shape (k q + n_entries + k - 1, m)
-        R with R R' = C, for profiles, entries of B, and logits; the last logit is fixed.
+    root : ndarray of shape (k q + n_entries + (k - 1) (c + 1), m)
+        R with R R' = C, for profiles, entries of B, and (g_l, a_l) of c covariates; those of the
+        last class are fixed.
     """
 
     parameters: Parameters
@@ -51,12 +52,12 @@ class ParameterPosterior:
         `of_spread` takes the free entries of B to those for z'.
         """
         (k, q), b = self.parameters.profiles.shape, self.parameters.spread
-        of_profiles, spread, logits = np.split(self.root, [k * q, k * q + len(b)])
+        of_profiles, spread, of_weights = np.split(self.root, [k * q, k * q + len(b)])
         of_profiles = of_profiles.reshape(k, q, -1)
         moved = np.einsum("pq,kpm->kqm", matrix, of_profiles).reshape(-1, self.root.shape[1])
         profiles = self.parameters.profiles @ matrix
-        parameters = Parameters(profiles, self.parameters.logits, of_spread @ b)
-        return ParameterPosterior(parameters, np.vstack([moved, of_spread @ spread, logits]))
+        parameters = replace(self.parameters, profiles=profiles, spread=of_spread @ b)
+        return ParameterPosterior(parameters, np.vstack([moved, of_spread @ spread, of_weights]))
 
     @functools.cached_property
     def variance_roots(self) -> AnyArray:
@@ -70,12 +71,14 @@ class ParameterPosterior:
         theta = self.parameters.packed()
         z = np.random.RandomState(SEED).standard_normal((n_draws // 2, self.root.shape[1]))
         for step in np.vstack([z, -z]) @ self.root.T:
-            yield self.parameters.at(theta + np.append(step, 0.0))
+            yield self.parameters.at(theta + np.pad(step, (0, len(theta) - len(step))))
 
-    def joint_of_rows(self, signed: Matrix, variances: Matrix, response: Response) -> Matrix:
+    def joint_of_rows(
+        self, signed: Matrix, variances: Matrix, response: Response, log_weights: Matrix
+    ) -> Matrix:
         """Return log p_l + log E f(y t_l), shape (k, n), for y t_l and v_l of the same shape."""
         shrunk = signed / np.sqrt(1 + variances / response.noise_variance)
-        return np.asarray(response.log_f(shrunk) + self.parameters.log_weights[:, None])
+        return np.asarray(response.log_f(shrunk) + log_weights)
 
     def joint_of_groups(self, joint: Callable[[Parameters], Matrix]) -> Matrix:
         """Average exp(`joint(theta)`), shape (k, G), over draws of theta; return its logarithm."""

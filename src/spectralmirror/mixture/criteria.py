@@ -75,7 +75,7 @@ class FitQuality:
         """Compute the quality of a fit: one pass over the rows."""
         log_likelihood, of_groups, of_rows, largest, n = map(float, _sums(fit))
         parameters, rows = fit.ascent.parameters, fit.likelihood.rows
-        k, size = len(parameters), len(parameters.packed()) - 1
+        k, size = len(parameters), fit.n_parameters
         repeated = max(rows.n_groups - rows.n_single, 1) * rows.total_weight / rows.n_groups
         criteria = Criteria(
             log_likelihood, of_groups, size, rows.total_weight, len(parameters.spread), repeated
@@ -115,7 +115,9 @@ def _averaging(fit: Fit) -> Callable[[Block, Posterior], Matrix]:
         width = 8 * block.X.shape[1]  # z, its product with a root, what it is made from; threads
         parts = map(likelihood.working, block.pieces(width))
         variances = np.hstack([row_variances(Z, theta.variance_roots) for Z in parts])
-        return normalised(theta.joint_of_rows(posterior.signed, variances, likelihood.response))
+        log_p = likelihood.log_weights(block, fit.ascent.parameters)
+        response = likelihood.response
+        return normalised(theta.joint_of_rows(posterior.signed, variances, response, log_p))
 
     def of_groups(block: Block, _: Posterior) -> Matrix:
         return normalised(theta.joint_of_groups(lambda one: likelihood.joint(block, one)))

@@ -2,8 +2,9 @@
 
 The penalty is a prior: profiles are N(0, (l2 P)^-1), intercepts N(0, 9), and weights have a
 Dirichlet prior with concentration c, under which the log ratios of weights have the covariance
-psi'(c) (I + 1 1'). With its precision Lambda, the observed information H = -L'' and the eigenvalues
-mu of H relative to Lambda, Laplace's approximation of the evidence is
+psi'(c) (I + 1 1'). Log ratios change by N(0, 4 (I + 1 1')) per standard deviation of a covariate.
+With the precision Lambda of this prior, the observed information H = -L'' and the eigenvalues mu of
+H relative to Lambda, Laplace's approximation of the evidence is
 
     log P(labels) = L(theta) - 1/2 sum_j log mu_j + log N + log B,
 
@@ -29,7 +30,7 @@ from scipy.linalg import block_diag, eigh
 from scipy.special import gammaln, polygamma
 
 from spectralmirror.mixture.lbfgs import Ascent, Climber
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import MEMBERSHIP_L2, Likelihood, Parameters
 from spectralmirror.mixture.newton import Information, information
 from spectralmirror.mixture.spread import FIRST_L2
 from spectralmirror.mixture.starts import FINE
@@ -62,7 +63,7 @@ LEAST_DETERMINED = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """The posterior of theta, without its last logit, as a normal distribution around the maximum.
+    """The posterior of theta, less what is fixed, as a normal distribution around the maximum.
 
     Attributes
     ----------
@@ -91,35 +92,36 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     """
     parameters, k = ascent.parameters, len(ascent.parameters)
     c, missing = CONCENTRATION, CONCENTRATION - likelihood.concentration
-    p = parameters.weights
-    m = len(parameters.packed()) - k
+    p, each = parameters.weights, parameters.n_fixed
+    m = len(parameters.packed()) - k * each + each - 1  # the first logit
     H, slope = found.matrix.copy(), np.zeros(len(found.matrix))
-    H[m:, m:] += missing * k * (np.diag(p) - np.outer(p, p))[:-1, :-1]
-    slope[m:] = missing * (1 - k * p)[:-1]
-    prior = prior_precision(likelihood, parameters)
-    mu, vectors = eigh(H, prior)
+    H[m::each, m::each] += missing * k * (np.diag(p) - np.outer(p, p))[:-1, :-1]
+    slope[m::each] = missing * (1 - k * p)[:-1]
+    prior = found.free(prior_precision(likelihood, parameters))
+    mu, vectors = eigh(found.free(H), prior)
     mu = np.maximum(mu, 1.0)
-    root = vectors / np.sqrt(mu)
+    root = found.whole(vectors / np.sqrt(mu))
     value = ascent.value + missing * float(parameters.log_weights.sum() + k * np.log(k))
     value += 0.5 * float(np.square(root.T @ slope).sum())
     of_weights = gammaln(k * c) - k * gammaln(c) - k * c * np.log(k) + 0.5 * np.log(k)
     of_weights += (k - 1) / 2 * np.log(2 * np.pi * polygamma(1, c))
-    whitening = np.sqrt(mu)[:, None] * (vectors.T @ prior)
-    of_weights += gammaln(k + 1) - _overlap(parameters, whitening)
+    if not likelihood.has_known:  # classes with numbers of their own cannot be exchanged
+        whitening = found.whole((np.sqrt(mu)[:, None] * (vectors.T @ prior)).T).T
+        of_weights += gammaln(k + 1) - _overlap(parameters, whitening)
     log_evidence = value - 0.5 * float(np.log(mu).sum()) + float(of_weights)
     log_evidence += _of_spread(likelihood, parameters, root)
-    return Laplace(root, log_evidence, _n_determined(likelihood, parameters, root))
+    return Laplace(root, log_evidence, _n_determined(likelihood, parameters, found, root))
 
 
 def _overlap(parameters: Parameters, whitening: Matrix) -> float:
     """Return sum_{l < m} log(1 + exp(-D_lm^2 / 8))."""
     found, k = 0.0, len(parameters)
-    theta = _without_last_logit(parameters)
+    theta = _without_last(parameters)
     for m in range(1, k):
         for c in range(m):
             order = np.arange(k)
             order[[c, m]] = m, c
-            step = whitening @ (theta - _without_last_logit(parameters[order]))
+            step = whitening @ (theta - _without_last(parameters[order]))
             found += float(np.log1p(np.exp(-(step @ step) / 8)))
     return found
 
@@ -141,9 +143,10 @@ def _of_spread(likelihood: Likelihood, parameters: Parameters, root: Matrix) -> 
     return n_signs - likelihood.spread.log_mean_norm
 
 
-def _without_last_logit(parameters: Parameters) -> Vector:
-    logits = parameters.log_weights[:-1] - parameters.log_weights[-1]
-    return np.concatenate([parameters.profiles.ravel(), parameters.spread, logits])
+def _without_last(parameters: Parameters) -> Vector:
+    """Return theta with (g_l, a_l) relative to those of the last class, which are left out."""
+    of_weights = parameters.of_weights[:-1] - parameters.of_weights[-1]
+    return np.concatenate([parameters.profiles.ravel(), parameters.spread, of_weights.ravel()])
 
 
 def prior_precision(likelihood: Likelihood, parameters: Parameters) -> Matrix:
@@ -152,18 +155,23 @@ def prior_precision(likelihood: Likelihood, parameters: Parameters) -> Matrix:
     if likelihood.coordinates.intercept:
         of_profile[-1, -1] = INTERCEPT_SPREAD**-2
     of_profile *= likelihood.shrinkage(parameters)[0]
-    of_weights = (np.eye(k - 1) - 1 / k) / polygamma(1, CONCENTRATION)
+    each = np.full(parameters.n_fixed, MEMBERSHIP_L2 * CONCENTRATION)
+    each[-1] = 1 / polygamma(1, CONCENTRATION)
+    of_weights = np.kron(np.eye(k - 1) - 1 / k, np.diag(each))
     of_spread = np.diag([] if likelihood.spread is None else likelihood.spread.penalty)
     return np.asarray(block_diag(*[of_profile] * k, of_spread, of_weights))
 
 
-def _n_determined(likelihood: Likelihood, parameters: Parameters, root: Matrix) -> float:
-    """Return gamma = k d - l2 sum_l tr(P C_ll)."""
+def _n_determined(
+    likelihood: Likelihood, parameters: Parameters, found: Information, root: Matrix
+) -> float:
+    """Return gamma = k d - l2 sum_l tr(P C_ll), less the number of equations of constraints."""
     share = likelihood.shrinkage(parameters)[0]
     penalty = share * likelihood.l2 * likelihood.coordinates.precision
     k, d = len(parameters), len(likelihood.coordinates.back)
     parts = root[: k * len(penalty)].reshape(k, len(penalty), -1)
-    return k * d - float(sum((penalty @ part * part).sum() for part in parts))
+    n_equations = len(found.matrix) - len(found.free(found.matrix))
+    return k * d - n_equations - float(sum((penalty @ part * part).sum() for part in parts))
 
 
 def choose_l2(

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from spectralmirror.mixture.averaging import ParameterPosterior
+from spectralmirror.mixture.constraints import orthonormal
 from spectralmirror.mixture.evidence import Laplace, laplace
 from spectralmirror.mixture.fewer import evidence_of_fewer
 from spectralmirror.mixture.lbfgs import Ascent
@@ -66,6 +67,13 @@ class Fit:
     on_all_rows: bool = True
 
     @property
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+        parameters = self.ascent.parameters
+        n_equations = len(orthonormal(self.likelihood.equations(parameters)))
+        return len(parameters.packed()) - parameters.n_fixed - n_equations
+
+    @property
     def kind(self) -> str | None:
         """The kind of spread; None without spread."""
         spread = self.likelihood.spread
@@ -90,7 +98,7 @@ class Fit:
     def parameter_posterior(self) -> ParameterPosterior | None:
         """The posterior of theta in working coordinates; None if theta is as good as known."""
         parameters = self.ascent.parameters
-        many = self.likelihood.rows.n_present > MANY_ROWS * len(parameters.packed())
+        many = self.likelihood.rows.n_present > MANY_ROWS * (self.n_parameters + 1)
         single = len(parameters) == 1 and self.kind is None
         if many or single or self.laplace is None:
             return None
@@ -99,7 +107,7 @@ class Fit:
     @property
     def is_flat(self) -> bool:
         """Whether the likelihood is flat in some direction around theta, as far as is known."""
-        small = len(self.ascent.parameters.packed()) - 1 <= MOST_PARAMETERS
+        small = self.n_parameters <= MOST_PARAMETERS
         return self.information is None and small
 
 
@@ -226,9 +234,9 @@ def _climb(
 
 def _drop_dead(task: Task, likelihood: Likelihood, ascent: Ascent) -> Ascent:
     """Drop components that are left without rows, and climb again without them."""
-    rows = ascent.parameters.weights * likelihood.rows.row_weight
+    rows = likelihood.mean_weights(ascent.parameters)[0] * likelihood.rows.row_weight
     alive = np.flatnonzero(rows >= LEAST_EXPECTED_ROWS)
-    if len(alive) in (0, len(ascent.parameters)):
+    if len(alive) in (0, len(ascent.parameters)) or likelihood.has_known:
         return ascent
     survivors = ascent.parameters[alive]
     again = task.climber(likelihood, survivors, tol=task.tol, max_passes=task.max_passes)
@@ -237,21 +245,25 @@ def _drop_dead(task: Task, likelihood: Likelihood, ascent: Ascent) -> Ascent:
 
 def _polish(task: Task, likelihood: Likelihood, ascent: Ascent) -> Top:
     """Polish by Newton steps, and once more whenever these leave a component without rows."""
-    top = polish(likelihood, _heaviest_first(ascent), task.seed)
+    top = polish(likelihood, _heaviest_first(likelihood, ascent), task.seed)
     alive = _drop_dead(task, likelihood, top.ascent)
     return top if alive is top.ascent else _polish(task, likelihood, alive)
 
 
 def _sorted(task: Task, likelihood: Likelihood, top: Top) -> Top:
     """Sort by weight again: Newton steps may exchange two components of nearly equal weight."""
-    if not (np.diff(top.ascent.parameters.weights) > 0).any():
+    ascent = _heaviest_first(likelihood, top.ascent)
+    if ascent is top.ascent:
         return top
-    ascent = _heaviest_first(top.ascent)
     if top.information is None:
         return Top(ascent, None)
     return Top(ascent, information(likelihood, ascent.parameters, task.seed))
 
 
-def _heaviest_first(ascent: Ascent) -> Ascent:
-    order = np.argsort(-ascent.parameters.weights, kind="stable")
+def _heaviest_first(likelihood: Likelihood, ascent: Ascent) -> Ascent:
+    """Sort components by weight; those that have numbers of their own keep them."""
+    weights = likelihood.mean_weights(ascent.parameters)[0]
+    if likelihood.has_known or not (np.diff(weights) > 0).any():
+        return ascent
+    order = np.argsort(-weights, kind="stable")
     return replace(ascent, parameters=ascent.parameters[order])

@@ -7,6 +7,7 @@ this problem: the difference shows how far the likelihood of the fit can be trus
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -40,6 +41,7 @@ def integration_errors(fit: Fit) -> Vector:
             t = likelihood.scores(piece.X, parameters.profiles).T
             W = likelihood.working(piece) @ likelihood.of_spread(parameters)
             own = Persons.of(t, W, piece.y.astype(np.float64), piece.starts, likelihood.response)
-            exact = logsumexp(own.log_likelihood + parameters.log_weights, axis=1)
+            log_p = replace(likelihood, spread=None).log_weights(piece, parameters)
+            exact = logsumexp(own.log_likelihood + log_p.T, axis=1)
             found.append(likelihood.posterior(piece, expanded).log_likelihood - exact)
     return np.concatenate(found) if found else np.empty(0)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
+from spectralmirror.mixture.known import known_classes
 from spectralmirror.mixture.lbfgs import Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.starts import ROUGH
@@ -25,7 +26,7 @@ from spectralmirror.rows.grouped import Block, InMemoryGroups
 from spectralmirror.rows.reduce import collect
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["CYCLE", "KINDS", "Ground"]
+__all__ = ["CYCLE", "KINDS", "Ground", "from_known"]
 
 #: Penalties of a classifier that is fitted to a part of the groups, and to a few groups only.
 PART_L2, FEW_L2 = 0.3, 1.0
@@ -66,6 +67,11 @@ class Ground:
         return cast(InMemoryGroups, self.likelihood.rows)
 
     @property
+    def alone(self) -> Likelihood:
+        """The likelihood of a single classifier, to which all groups belong."""
+        return replace(self.likelihood, membership=None)
+
+    @property
     def p(self) -> int:
         """Number of working coordinates."""
         return len(self.likelihood.coordinates.of_rows)
@@ -74,7 +80,7 @@ class Ground:
     def single(self) -> Vector:
         """The profile of the single classifier that fits all rows."""
         start = Parameters.equal(np.zeros((1, self.p)))
-        return np.asarray(self.climber(self.likelihood, start, tol=ROUGH).parameters.profiles[0])
+        return np.asarray(self.climber(self.alone, start, tol=ROUGH).parameters.profiles[0])
 
     @cached_property
     def scores(self) -> Matrix:
@@ -82,7 +88,7 @@ class Ground:
         single = Parameters.equal(self.single[None])
 
         def of(block: Block) -> Matrix:
-            slopes = self.likelihood.posterior(block, single).slopes[0] * block.y
+            slopes = self.alone.posterior(block, single).slopes[0] * block.y
             Z = self.likelihood.working(block)
             return (block.sums((Z * slopes[:, None]).T) / np.sqrt(block.sizes)).T
 
@@ -95,7 +101,7 @@ class Ground:
         if old.intercept:
             precision[-1, -1] = INTERCEPT_L2 / l2
         part = replace(
-            self.likelihood,
+            self.alone,
             rows=self.groups.take(groups),
             coordinates=replace(old, precision=precision),
             l2=l2,
@@ -117,7 +123,14 @@ class Ground:
 
 def partition(ground: Ground) -> Parameters:
     """Fit a classifier to each part of a random partition of the groups."""
-    return _by_label(ground, ground.rng.randint(ground.k, size=ground.groups.n_groups))
+    labels = ground.rng.randint(ground.k, size=ground.groups.n_groups)
+    known = known_classes(ground.likelihood)
+    return _by_label(ground, np.where(known < 0, labels, known))
+
+
+def from_known(ground: Ground) -> Parameters:
+    """Fit a classifier to the groups that are known to belong to each class."""
+    return _by_label(ground, known_classes(ground.likelihood))
 
 
 def clusters(ground: Ground) -> Parameters:

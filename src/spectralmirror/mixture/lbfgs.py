@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import block_diag, eigh
 from scipy.optimize import OptimizeResult, minimize
 
+from spectralmirror.mixture.constraints import Constraints, orthonormal, without
 from spectralmirror.mixture.curvature import coupling
 from spectralmirror.mixture.group_scores import score_products
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
@@ -24,6 +26,8 @@ STEPS = 2
 #: A climb that must beat a value gives up when even PATIENCE times the gain of its last RECENT
 #: steps would not lead there.
 RECENT, PATIENCE = 5, 6.0
+#: Limit on the changes of the set of coefficients that are fixed at 0 because of their sign.
+MOST_CHANGES = 30
 #: Lower bounds of curvatures, relative to the largest one and absolute per row: far in the tails
 #: log f has no curvature left, and steps must stay finite.
 FLATTEST, FLATTEST_ROW = 1e-4, 1e-12
@@ -68,7 +72,56 @@ def climb(
 ) -> Ascent:
     """Maximise L by L-BFGS, until its steps gain less than `tol` or a limit is reached.
 
-    It gives up, without having converged, when it is unlikely to reach a value of `beat`.
+    It gives up, without having converged, when it is unlikely to reach a value of `beat`. Under
+    constraints it climbs in the null space of their equations.
+    """
+    within = partial(
+        _climb, likelihood, tol=tol, max_iter=max_iter, inverse=inverse, max_passes=max_passes,
+        beat=beat,
+    )  # fmt: skip
+    start, constraints = likelihood.admitted(start), likelihood.constraints
+    if constraints is not None and constraints.has_signs:
+        return _climb_with_signs(likelihood, constraints, start, within)
+    return within(start, equations=likelihood.equations(start))
+
+
+def _climb_with_signs(
+    likelihood: Likelihood, constraints: Constraints, start: Parameters, within: Climber
+) -> Ascent:
+    """Climb; fix coefficients that come to the wrong side of 0; release those that lead uphill."""
+    slopes = _slopes(likelihood, start)
+    active = constraints.at_zero(start.profiles) & constraints.pushed_out(slopes)
+    for _ in range(MOST_CHANGES):
+        ascent = within(start, equations=constraints.equations(len(start), active))
+        start = ascent.parameters
+        violated = constraints.violated(start.profiles)
+        if violated.any():
+            active, start = active | violated, likelihood.admitted(start)
+            continue
+        released = constraints.released(start.profiles, _slopes(likelihood, start), active)
+        if not released.any():
+            return ascent
+        active = active & ~released
+    return replace(ascent, parameters=start, value=likelihood.evaluate(start)[0], converged=False)
+
+
+def _slopes(likelihood: Likelihood, parameters: Parameters) -> Matrix:
+    """Return the gradient of the profiles, shape (k, p)."""
+    return parameters.at(likelihood.evaluate(parameters)[1]).profiles
+
+
+def _climb(
+    likelihood: Likelihood,
+    start: Parameters,
+    *,
+    tol: float,
+    max_iter: int,
+    inverse: Matrix | None,
+    max_passes: int | None,
+    beat: float,
+    equations: Matrix,
+) -> Ascent:
+    """Climb in the null space of the equations.
 
     Works on phi, theta = theta_0 + R phi, with R chosen so that the Hessian with respect to phi is
     close to the identity. If `inverse` is given, the inverse information of theta without the
@@ -76,16 +129,18 @@ def climb(
     (:func:`coupling`) and diag(1 / (n p_l)) for (g_l, a_l).
     """
     theta = start.packed()
-    tied = likelihood.spread is not None
+    tied, bound = likelihood.spread is not None, len(equations) > 0
     given = inverse is not None
     if tied and not given:
         inverse = _outer_inverse(likelihood, start)
-    scaled = None if inverse is None else _by_inverse(inverse, tied=tied)
-    size = 1.0
+    scaled = None if inverse is None else _by_inverse(inverse, tied=tied or bound)
+    size, newton = 1.0, scaled is not None
     first = likelihood.evaluate(start)
     if scaled is None:
         scaled = _by_coupling(likelihood, start)
-    else:  # SciPy's first step has length 1: rescale so that this is a full Newton step
+    if bound:
+        scaled = _within(scaled, orthonormal(equations))
+    if newton:  # SciPy's first step has length 1: rescale so that it is a full Newton step
         size = max(float(np.linalg.norm(scaled(first[1], True))), 1.0)
 
     def objective(phi: Vector) -> tuple[float, Vector]:
@@ -121,7 +176,10 @@ def climb(
         },
     )
     if found.nit == 0 and given:  # not even the first step led uphill
-        return climb(likelihood, start, tol=tol, max_iter=max_iter, max_passes=max_passes)
+        return _climb(
+            likelihood, start, tol=tol, max_iter=max_iter, inverse=None, max_passes=max_passes,
+            beat=-np.inf, equations=equations,
+        )  # fmt: skip
     if found.nit == 0 and -found.fun < first[0]:
         return Ascent(start, first[0], 0, found.nfev + 1, converged=True)
     parameters = start.at(theta + scaled(size * found.x, False))
@@ -145,6 +203,17 @@ def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
         return np.concatenate([profiles.ravel(), of_weights * vector[end:]])
 
     return scaled
+
+
+def _within(scaled: Scaling, W: Matrix) -> Scaling:
+    """Return a scaling whose steps stay in the null space of the orthonormal lines of W."""
+
+    def inside(vector: Vector, transposed: bool) -> Vector:
+        if transposed:
+            return scaled(without(W, vector), True)
+        return without(W, scaled(vector, False))
+
+    return inside
 
 
 def _by_inverse(inverse: Matrix, *, tied: bool = False) -> Scaling | None:

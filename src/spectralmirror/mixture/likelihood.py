@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import block_diag
 
+from spectralmirror.mixture.constraints import Constraints
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.membership import Membership, log_weights_at
 from spectralmirror.mixture.spread import Spread
@@ -186,6 +187,8 @@ class Likelihood:
         How persons of one class differ; None if they do not.
     membership : Membership or None
         What is known about the classes of groups; None if nothing is.
+    constraints : Constraints or None
+        Coefficients that classes share, or of a given sign; None if there are none.
     """
 
     rows: GroupedRows
@@ -195,6 +198,7 @@ class Likelihood:
     concentration: float = 0.0
     spread: Spread | None = None
     membership: Membership | None = None
+    constraints: Constraints | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the rows: other processes apply this to rows of their own."""
@@ -270,9 +274,7 @@ class Likelihood:
             return None
         return self.membership.standardised(block.group_traits)
 
-    def log_weights(
-        self, block: Block, parameters: Parameters, *, possible: bool = True
-    ) -> Matrix:
+    def log_weights(self, block: Block, parameters: Parameters, *, possible: bool = True) -> Matrix:
         """Return log p_l(z) of the groups of a block, shape (k, n_groups), or (k, 1) if all agree.
 
         It is -inf for all but the class of a group whose class is known, unless `possible` is
@@ -283,7 +285,8 @@ class Likelihood:
         if Z is not None:
             found = log_weights_at(Z, parameters.membership, parameters.logits)
         if self.membership is not None and possible:
-            allowed = self.membership.possible(block.group_traits, len(parameters))
+            n_tied = 1 if self.spread is None else len(self.spread.nodes)
+            allowed = self.membership.possible(block.group_traits, len(parameters), n_tied)
             found = found if allowed is None else found + allowed
         return found
 
@@ -293,6 +296,42 @@ class Likelihood:
         if self.spread is None:
             return np.empty((len(standard), 0))
         return np.asarray(standard @ self.spread.matrix(parameters.spread))
+
+    def admitted(self, parameters: Parameters) -> Parameters:
+        """Return parameters that satisfy the constraints; weights may depend on all covariates."""
+        q = 0 if self.membership is None else self.membership.n_covariates
+        if parameters.membership.shape[1] != q:
+            parameters = replace(parameters, membership=np.zeros((len(parameters), q)))
+        if self.constraints is None:
+            return parameters
+        return replace(parameters, profiles=self.constraints.admitted(parameters.profiles))
+
+    def mean_weights(self, parameters: Parameters) -> tuple[Vector, Matrix]:
+        """Return the average of p_l(z) over the groups, and its gradient in all (g_m, a_m).
+
+        The gradient has shape (k, k (q + 1)). This is a pass over the rows if there are covariates.
+        """
+        p = parameters.weights
+        if not parameters.membership.shape[1]:
+            return p, np.diag(p) - np.outer(p, p)
+        sums = reduce(self.rows, partial(self._weight_sums, parameters=parameters))
+        mean = sums / sums[:, 0].sum()
+        return mean[:, 0], mean[:, 1:]
+
+    def _weight_sums(self, block: Block, parameters: Parameters) -> Matrix:
+        Z, w = self.covariates(block), block.shares[0]
+        assert Z is not None
+        p = np.exp(self.log_weights(block, parameters, possible=False))
+        p_w, k = p if w is None else p * w, len(p)
+        apart = np.eye(k)[:, :, None] * p_w[:, None] - p_w[:, None] * p
+        return np.column_stack([p_w.sum(axis=1), (apart @ Z).reshape(k, -1)])
+
+    def equations(self, parameters: Parameters) -> Matrix:
+        """Return N: theta satisfies N theta = 0 in its profiles; no lines without constraints."""
+        if self.constraints is None:
+            return np.empty((0, parameters.profiles.size))
+        active = self.constraints.at_zero(parameters.profiles)
+        return self.constraints.equations(len(parameters), active)
 
     def joint(self, block: Block, parameters: Parameters) -> Matrix:
         """Return log p_l + sum_i log f(y_i t_il) for each group, shape (k, n_groups)."""
@@ -324,6 +363,11 @@ class Likelihood:
         of_weights[:, :-1] -= self.membership_l2 * _centred(parameters.membership)
         parts = [(pulls - share * penalised).ravel(), of_spread, of_weights.ravel()]
         return sums.value + self.log_prior(parameters), np.concatenate(parts)
+
+    @property
+    def has_known(self) -> bool:
+        """Whether the classes of some groups are known, so that classes have numbers."""
+        return self.membership is not None and self.membership.has_known
 
     @property
     def membership_l2(self) -> float:

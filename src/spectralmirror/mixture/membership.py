@@ -16,27 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from spectralmirror.rows.grouped import Block, GroupedRows
-from spectralmirror.rows.reduce import Sums, reduce
+from spectralmirror.rows.traits import TraitColumns, TraitSums
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["Membership", "TraitMoments", "log_weights_at"]
-
-
-@dataclass(frozen=True, eq=False)
-class TraitMoments(Sums):
-    """Sums over groups: their number, and first and second powers of their traits less a shift."""
-
-    weight: float
-    first: Vector
-    second: Vector
-
-    @classmethod
-    def of(cls, block: Block, shift: Vector) -> TraitMoments:
-        """Sum over the groups of a block."""
-        traits, w = block.group_traits - shift, block.shares[0]
-        w = np.ones(len(traits)) if w is None else w
-        return cls(float(w.sum()), w @ traits, w @ np.square(traits))
+__all__ = ["Membership", "log_weights_at"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +43,10 @@ class Membership:
     n_classes: int = 0
 
     @classmethod
-    def of(cls, grouped: GroupedRows, shift: Vector, *, has_known: bool) -> Membership:
-        """Return mean and standard deviation of the covariates: one pass over the rows.
-
-        `shift` is the traits of any group: subtracting it keeps the sums exact.
-        """
-
-        def moments(block: Block) -> TraitMoments:
-            return TraitMoments.of(block, shift)
-
-        sums = reduce(grouped, moments)
-        first = sums.first / sums.weight
-        variance = np.maximum(sums.second / sums.weight - np.square(first), 0)
-        q = len(shift) - has_known
-        return cls((shift + first)[:q], np.sqrt(variance)[:q], has_known)
+    def of(cls, sums: TraitSums, columns: TraitColumns) -> Membership:
+        """Return the mean and the standard deviation of the covariates."""
+        q = len(columns.names)
+        return cls(sums.mean[:q], sums.scale[:q], columns.has_known)
 
     @property
     def n_covariates(self) -> int:
@@ -85,15 +58,15 @@ class Membership:
         q = self.n_covariates
         return np.column_stack([(traits[:, :q] - self.mean) / self.scale, np.ones(len(traits))])
 
-    def possible(self, traits: Matrix, n_components: int) -> Matrix | None:
+    def possible(self, traits: Matrix, n_components: int, n_tied: int) -> Matrix | None:
         """Return 0 for components that a group may belong to and -inf for others, (k, n_groups).
 
-        Tied components of one class follow each other. None if nothing is known.
+        The `n_tied` components of one class follow each other. None if nothing is known.
         """
-        if not self.has_known or not self.n_classes or n_components % self.n_classes:
+        if not self.has_known or n_components != n_tied * self.n_classes:
             return None
         known = traits[:, -1].astype(np.intp)
-        class_of = np.arange(n_components) // (n_components // self.n_classes)
+        class_of = np.arange(n_components) // n_tied
         return np.where((known < 0) | (known == class_of[:, None]), 0.0, -np.inf)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
+from spectralmirror.mixture.constraints import null_space
 from spectralmirror.mixture.curvature import curvature
 from spectralmirror.mixture.lbfgs import FLATTEST_ROW, Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
@@ -55,6 +56,9 @@ class Information:
         The rows over which I was summed.
     share : float
         Their share of the weight of all rows.
+    basis : ndarray or None
+        Q, whose orthonormal columns span the directions that the constraints leave free; the
+        inverse is then that of Q' I Q, as Q (Q' I Q)^-1 Q'. None without constraints.
     """
 
     matrix: Matrix
@@ -63,6 +67,15 @@ class Information:
     escape: Vector | None
     rows: GroupedRows
     share: float
+    basis: Matrix | None = None
+
+    def free(self, matrix: Matrix) -> Matrix:
+        """Return Q' M Q."""
+        return matrix if self.basis is None else np.asarray(self.basis.T @ matrix @ self.basis)
+
+    def whole(self, columns: Matrix) -> Matrix:
+        """Return Q times columns."""
+        return columns if self.basis is None else np.asarray(self.basis @ columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,19 +144,31 @@ def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> In
     part = likelihood.on(likelihood.rows.sample(n_rows, n_groups, seed))
     share = part.rows.total_weight / likelihood.rows.total_weight
     matrix = _minus_hessian(likelihood, part, parameters, share)[:size, :size]
-    # scaled to unit diagonal, so that what counts as singular does not depend on units
     least = FLATTEST_ROW * likelihood.rows.total_weight
+    equations = likelihood.equations(parameters)
+    if not len(equations):
+        return Information(matrix, *_inverted(matrix, least), part.rows, share)
+    Q = null_space(equations, size)
+    inverse, proper, escape = _inverted(Q.T @ matrix @ Q, least)
+    escape = None if escape is None else Q @ escape
+    return Information(matrix, Q @ inverse @ Q.T, proper, escape, part.rows, share, Q)
+
+
+def _inverted(matrix: Matrix, least: float) -> tuple[Matrix, bool, Vector | None]:
+    """Return the inverse of I or |I|, whether I is positive definite, and an escape if it is not.
+
+    I is scaled to unit diagonal, so that what counts as singular does not depend on units.
+    """
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), least))
-    scaled = matrix / scale / scale[:, None]
+    scaled, eye = matrix / scale / scale[:, None], np.eye(len(matrix))
     try:
-        cho_factor(scaled - SINGULAR * np.eye(size))
-        inverse, proper, escape = cho_solve(cho_factor(scaled), np.eye(size)), True, None
+        cho_factor(scaled - SINGULAR * eye)
+        inverse, proper, escape = cho_solve(cho_factor(scaled), eye), True, None
     except LinAlgError:
         eigenvalues, vectors = eigh(scaled)
         inverse = vectors / np.maximum(np.abs(eigenvalues), FLATTEST) @ vectors.T
         proper, escape = False, vectors[:, 0] / scale if eigenvalues[0] < 0 else None
-    inverse = inverse / scale / scale[:, None]
-    return Information(matrix, inverse, proper, escape, part.rows, share)
+    return inverse / scale / scale[:, None], proper, escape
 
 
 def _minus_hessian(
@@ -203,6 +228,8 @@ def _uphill(likelihood: Likelihood, state: NewtonState) -> NewtonState | None:
     noise = 10 * float(np.finfo(likelihood.rows.rows.dtype).eps) * abs(best.value)
     for n_tried, size in enumerate((1.0, 0.5, 0.1, 0.01), start=1):
         trial = state.moved(size)
+        if likelihood.constraints is not None:
+            trial = likelihood.admitted(trial)
         value, gradient = likelihood.evaluate(trial)
         if value >= best.value - noise:
             n_iter, n_passes = best.n_iter + 1, best.n_passes + n_tried
@@ -215,7 +242,7 @@ def _uphill(likelihood: Likelihood, state: NewtonState) -> NewtonState | None:
 def _escaped(likelihood: Likelihood, best: Ascent, direction: Vector) -> Ascent:
     """Leave a saddle: if a step to either side increases L, the climb has not converged."""
     for size in (1.0, -1.0, 10.0, -10.0):
-        trial = _moved(best, size * direction)
+        trial = likelihood.admitted(_moved(best, size * direction))
         value = likelihood.evaluate(trial)[0]
         if value > best.value + SETTLED:
             return replace(best, parameters=trial, value=value, converged=False)

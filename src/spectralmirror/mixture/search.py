@@ -10,7 +10,7 @@ import numpy as np
 
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.evidence import choose_l2
-from spectralmirror.mixture.kinds import CYCLE, KINDS, Ground
+from spectralmirror.mixture.kinds import CYCLE, KINDS, Ground, from_known
 from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.samples import looks_elliptical, start_sample
@@ -83,16 +83,19 @@ def find_maxima(task: Task, likelihood: Likelihood, space: Subspace | None) -> l
 def _is_trusted(space: Subspace, likelihood: Likelihood) -> bool:
     """Return whether a subspace is clear, much smaller than the whole, and of elliptical features.
 
-    Binary and skewed features can lead it astray.
+    Binary and skewed features can lead it astray. Classes that have numbers are told apart by the
+    groups that are known, not by a subspace.
     """
     k, d = space.basis.shape
-    return space.is_clear and 2 * k <= d and looks_elliptical(likelihood)
+    clear = space.is_clear and 2 * k <= d and not likelihood.has_known
+    return clear and looks_elliptical(likelihood)
 
 
 def _given_start(task: Task, likelihood: Likelihood, start: Parameters) -> Maximum:
     """Return the user's start as it is, in the coordinates of the likelihood."""
     if start.profiles.shape[1] != len(likelihood.coordinates.matrix):
         start = _moved(start, task.likelihood.coordinates, likelihood.coordinates)
+    start = likelihood.admitted(start)
     value = likelihood.evaluate(start)[0]
     return Maximum.of("given", Ascent(start, value, 0, 1, converged=False))
 
@@ -197,6 +200,8 @@ def _candidates(task: Task, likelihood: Likelihood, space: Subspace | None) -> I
         yield "before", before, ()
     yield "grown", grow(likelihood, task.k, task.climber), RELAXATION
     ground = Ground(prepared(likelihood), task.k, task.climber, task.rng)
+    if likelihood.has_known:
+        yield "known", from_known(ground), ()
     for kind in cycle(CYCLE):
         yield kind, KINDS[kind](ground), _heated(likelihood, HEAT) if kind == "annealed" else ()
 
@@ -232,7 +237,7 @@ def _cross(task: Task, likelihood: Likelihood, maxima: list[Maximum], n_most: in
         lost = int(np.argsort(best.parameters.weights)[n_failed % task.k])
         profiles = best.parameters.profiles.copy()
         profiles[lost] = donors[task.rng.randint(len(donors))]
-        start = Parameters(profiles, best.parameters.logits)
+        start = replace(best.parameters, profiles=profiles)
         levels = _heated(likelihood, CROSSING[len(crossed) % len(CROSSING)])
         ascent = anneal(likelihood, start, task.climber, levels, beat=best.value)
         pool.append(ascent)
@@ -293,4 +298,4 @@ def _distinct(maxima: list[Maximum]) -> list[Maximum]:
 
 def _moved(parameters: Parameters, old: Coordinates, new: Coordinates) -> Parameters:
     """Return parameters in other coordinates."""
-    return Parameters(old.lift(parameters.profiles, new), parameters.logits)
+    return replace(parameters, profiles=old.lift(parameters.profiles, new))

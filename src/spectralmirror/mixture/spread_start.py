@@ -9,7 +9,7 @@ profile of their class, then E[s_i s_j'] = H C H for two rows of the same person
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -80,9 +80,9 @@ def initial_entries(spread: Spread, C: Matrix) -> Vector:
 
 def stretched(likelihood: Likelihood, parameters: Parameters, b: Vector) -> Parameters:
     """Return a start: a spread flattens the labels of a class, so that profiles become longer."""
-    start = Parameters(parameters.profiles, parameters.logits, b)
+    start = replace(parameters, spread=b)
     c = 1 / np.sqrt(likelihood.shrinkage(start)[0])
-    return Parameters(c * parameters.profiles, parameters.logits, b)
+    return replace(start, profiles=c * parameters.profiles)
 
 
 def _bounded(variances: Vector) -> Vector:

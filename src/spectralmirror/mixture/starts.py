@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from spectralmirror.mixture.curvature import split_matrices
+from spectralmirror.mixture.known import numbered
 from spectralmirror.mixture.lbfgs import Ascent, Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 
@@ -57,7 +58,8 @@ class Start:
     kind : str
         "grown", "grown in the subspace", "random", "partition", "few groups", "one group",
         "clusters", "lengths", "around", "annealed", "crossed" (a component of another maximum in
-        place of one of the best maximum so far), "before" (what an earlier fit with as many
+        place of one of the best maximum so far), "known" (fits of the groups whose class is
+        known), "before" (what an earlier fit with as many
         components, or one fewer, has found) or "given". With a spread: "discrete" (the fit without
         one), "split" (a fit of fewer classes) or "drawn" (from the spread of a single class).
     objective : float
@@ -114,6 +116,7 @@ def anneal(
 ) -> Ascent:
     """Climb under one penalty l2 / n after another, the user's own last."""
     n_iter = n_passes = 0
+    start = numbered(likelihood, start)
     for l2 in (level * likelihood.rows.row_weight for level in levels):
         if l2 > likelihood.l2:
             ascent = climber(likelihood.with_l2(l2), start, tol=ROUGH)
@@ -140,10 +143,12 @@ def grow(likelihood: Likelihood, k: int, climber: Climber) -> Parameters:
 def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
     """Split the component that gains most."""
     last = len(likelihood.coordinates.of_rows) - 1
-    pairs = [
-        eigh(S - likelihood.penalty, subset_by_index=[last, last])
-        for S in split_matrices(likelihood, parameters)
-    ]
+    pairs = []
+    for S in split_matrices(likelihood, parameters):
+        gain = S - likelihood.penalty
+        if likelihood.constraints is not None:
+            gain = likelihood.constraints.free_directions(gain)
+        pairs.append(eigh(gain, subset_by_index=[last, last]))
     c = int(np.argmax([eigenvalues[0] for eigenvalues, _ in pairs]))
     v, log_p = parameters.profiles, parameters.log_weights.copy()
     log_p[c] -= np.log(2)
@@ -151,7 +156,8 @@ def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
     e *= 1 if e[np.abs(e).argmax()] > 0 else -1
     profiles = np.vstack([v, v[c] - e])
     profiles[c] += e
-    return Parameters(profiles, np.append(log_p, log_p[c]), parameters.spread)
+    membership = np.vstack([parameters.membership, parameters.membership[c]])
+    return Parameters(profiles, np.append(log_p, log_p[c]), parameters.spread, membership)
 
 
 def random_start(likelihood: Likelihood, k: int, rng: np.random.RandomState) -> Parameters:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.rows.checks import check_group_keys, check_rows, is_dask
 from spectralmirror.rows.grouped import GroupedRows, InMemoryGroups
+from spectralmirror.rows.traits import traits_of_rows
 
 __all__ = ["accept_rows", "checks_parameters", "count_scans", "on_parts"]
 
@@ -27,17 +28,24 @@ def checks_parameters(fit: Method) -> Method:
 
 
 def accept_rows(
-    estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    groups: Any,
+    sample_weight: Any,
+    membership: Any = None,
+    known: Any = None,
 ) -> tuple[GroupedRows, NDArray[Any]]:
     """Return the rows in their groups, and the two classes.
 
     A source that knows its own labels, as a scan does, has a method ``grouped_rows``.
     """
     if hasattr(X, "grouped_rows"):
-        if any(value is not None for value in (y, groups, sample_weight)):
+        if any(value is not None for value in (y, groups, sample_weight, membership, known)):
             raise ValueError(
-                "y, groups and sample_weight belong to the scan: name their columns there, as "
-                "scan(..., label=, groups=, sample_weight=), and call fit(source)."
+                "y, groups, sample_weight, membership and known belong to the scan: name their "
+                "columns there, as scan(..., label=, groups=, sample_weight=, membership=, "
+                "known=), and call fit(source)."
             )
         grouped, names = X.grouped_rows()
     elif is_dask(X):
@@ -47,14 +55,17 @@ def accept_rows(
             raise ValueError(
                 f"{type(estimator).__name__} requires y to be passed, but the target y is None."
             )
-        grouped, names = dask_rows(X, y, groups, sample_weight)
+        grouped, names = dask_rows(X, y, groups, sample_weight, membership, known)
     else:
-        y, groups, sample_weight = (
-            value.compute() if is_dask(value) else value for value in (y, groups, sample_weight)
+        y, groups, sample_weight, membership, known = (
+            value.compute() if is_dask(value) else value
+            for value in (y, groups, sample_weight, membership, known)
         )
         rows, classes = check_rows(estimator, X, y, sample_weight)
         keys = check_group_keys(groups, len(rows))
-        return InMemoryGroups.of(replace(rows, keys=keys)), classes
+        traits, columns = traits_of_rows(membership, known, len(rows), groups)
+        sorted_rows = InMemoryGroups.of(replace(rows, keys=keys, traits=traits))
+        return replace(sorted_rows, trait_columns=columns), classes
     _remember(estimator, grouped.rows.n_features, names)
     return grouped, grouped.rows.survey.classes
 

@@ -37,7 +37,9 @@ T = TypeVar("T")
 FAN_IN = 8
 
 
-def dask_rows(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[PartitionedGroups, Any]:
+def dask_rows(
+    X: Any, y: Any, groups: Any, sample_weight: Any, membership: Any = None, known: Any = None
+) -> tuple[PartitionedGroups, Any]:
     """Return the rows of Dask collections, and the names of the features if they have names."""
     names, dtype, blocks = _blocks(X)
     columns = {"y": y, "sample_weight": sample_weight, "groups": groups}

@@ -133,9 +133,12 @@ class GroupedRows(Protocol):
         Number of groups with exactly one row.
     total_weight : float
         sum_G w_G: the number of groups if there are no weights.
+    trait_columns : TraitColumns or None
+        What the traits of the rows are; None if there are none.
     """
 
     rows: Any
+    trait_columns: Any
 
     @property
     @abstractmethod
@@ -221,11 +224,14 @@ class InMemoryGroups(GroupedRows):
         Positions of the present rows, group by group; None without groups.
     starts : ndarray or None
         Where in `order` each group begins.
+    trait_columns : TraitColumns or None
+        What the traits of the rows are; None if there are none, and for samples.
     """
 
     rows: Rows
     order: NDArray[np.int64] | None = None
     starts: NDArray[np.int64] | None = None
+    trait_columns: Any = None
 
     in_memory: ClassVar[bool] = True
     is_remote: ClassVar[bool] = False

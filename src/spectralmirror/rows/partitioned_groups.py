@@ -62,10 +62,13 @@ class PartitionedGroups(GroupedRows):
         :class:`InMemoryGroups`, one after the other, and ``read_keys()`` the same without
         features. Elsewhere, ``map_reduce(function)`` returns the sum of a function of each; None
         adds nothing.
+    trait_columns : TraitColumns or None
+        What the traits of the rows are; None if there are none.
     """
 
     rows: Any
     partitions: Any = None
+    trait_columns: Any = None
 
     in_memory: ClassVar[bool] = False
 
