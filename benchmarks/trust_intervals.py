@@ -77,7 +77,7 @@ def covered(case: Case, seed: int) -> list[float]:
     data, mixture, order = fitted(case, seed)
     if mixture.n_components_ < case.k or mixture.covariance_ is None:
         return [np.nan] * 6
-    found, size = [], len(mixture.covariance_) + case.k - 1
+    found, size = [], len(mixture.covariance_) - 1
     n, G = len(data.y), data.groups[-1] + 1
     few = G / (G - 1) * (n - 1) / (n - size) if case.group_size > 1 else 1.0
     p, true = mixture.weights_[order], np.array(WEIGHTS[case.k])

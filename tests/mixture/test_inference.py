@@ -46,6 +46,14 @@ def numerical_hessian(function, x, step=1e-3):
     return H
 
 
+def with_weights(mixture, covariance):
+    """Return the covariance with both weights in place of the last entry, their logit."""
+    slope = np.prod(mixture.weights_)
+    J = np.vstack([np.eye(len(covariance))[:-1], np.zeros((2, len(covariance)))])
+    J[-2:, -1] = slope, -slope
+    return J @ covariance @ J.T
+
+
 def test_observed_information_by_finite_differences():
     X, y, _ = data()
     X = X * [1, 2, 0.5] + [1, 0, -3]
@@ -55,7 +63,9 @@ def test_observed_information_by_finite_differences():
     rows = np.arange(len(y))
     H = numerical_hessian(lambda t: objective(t, X, y, rows, 0.5), theta)
     covariance = np.linalg.inv(-H)
-    np.testing.assert_allclose(mixture.covariance_, covariance[:-1, :-1], rtol=2e-3, atol=1e-5)
+    expected = with_weights(mixture, covariance)
+    np.testing.assert_allclose(mixture.covariance_, expected, rtol=2e-3, atol=1e-5)
+    np.testing.assert_allclose(mixture.covariance_[-1, :3], expected[-1, :3], rtol=5e-3)
     errors = np.sqrt(np.diagonal(covariance))
     np.testing.assert_allclose(mixture.coef_standard_error_.ravel(), errors[[0, 1, 2, 4, 5, 6]],
                                rtol=1e-3)  # fmt: skip
@@ -86,7 +96,8 @@ def test_cluster_robust_errors_by_finite_differences():
         meat += np.outer(score, score)
     few = 250 / 249 * 999 / (1000 - 9)  # groups, and rows less parameters
     covariance = few * np.linalg.inv(-H) @ meat @ np.linalg.inv(-H)
-    np.testing.assert_allclose(mixture.covariance_, covariance[:-1, :-1], rtol=5e-3, atol=1e-5)
+    expected = with_weights(mixture, covariance)
+    np.testing.assert_allclose(mixture.covariance_, expected, rtol=5e-3, atol=1e-5)
 
 
 def test_one_component_against_statsmodels():
@@ -95,21 +106,52 @@ def test_one_component_against_statsmodels():
     plain = sm.Logit(y > 0, design).fit(disp=0, tol=1e-12)
     ours = LinearClassifierMixture(1, l2=0.0).fit(X, y)
     np.testing.assert_allclose(np.append(ours.coef_, ours.intercept_), plain.params, atol=1e-6)
-    np.testing.assert_allclose(ours.covariance_, plain.cov_params(), rtol=1e-5)
+    np.testing.assert_allclose(ours.covariance_[:4, :4], plain.cov_params(), rtol=1e-5)
+    assert not ours.covariance_[4:].any()  # the weight of the only component is known
     np.testing.assert_allclose(ours.log_likelihood_, plain.llf)
     np.testing.assert_allclose([ours.aic_, ours.bic_], [plain.aic, plain.bic])
 
     probit = sm.Probit(y > 0, design).fit(disp=0, tol=1e-12)
     ours = LinearClassifierMixture(1, l2=0.0, response="probit").fit(X, y)
     np.testing.assert_allclose(np.append(ours.coef_, ours.intercept_), probit.params, atol=1e-5)
-    np.testing.assert_allclose(ours.covariance_, probit.cov_params(), rtol=1e-4)
+    np.testing.assert_allclose(ours.covariance_[:4, :4], probit.cov_params(), rtol=1e-4)
 
     robust = sm.Logit(y > 0, design).fit(
         disp=0, tol=1e-12, cov_type="cluster",
         cov_kwds={"groups": truth.groups},
     )  # fmt: skip
     ours = LinearClassifierMixture(1, l2=0.0).fit(X, y, groups=truth.groups)
-    np.testing.assert_allclose(ours.covariance_, robust.cov_params(), rtol=1e-5)
+    np.testing.assert_allclose(ours.covariance_[:4, :4], robust.cov_params(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["intercept", "diagonal", "full"])
+def test_the_entries_of_a_spread_follow_in_the_covariance(kind):
+    """The errors of standard deviations follow from them: d|B_j| = B_j dB_j / |B_j|."""
+    X, y, truth = drawn(900, 2, group_size=6)
+    mixture = fitted(X * [1, 5] + 2, y, k=1, groups=truth.groups, spread=kind)
+    first, p = 3 + 1, 3
+    C = mixture.covariance_[first:, first:]
+    assert len(C) == mixture._n_spread
+    root = np.sqrt(np.diagonal(C))
+    if kind == "intercept":
+        assert root[0] <= mixture.intercept_deviation_standard_error_ * (1 + 1e-9)
+        return
+    B = np.vstack(
+        [mixture.spread_, mixture.intercept_spread_ + mixture.feature_mean_ @ mixture.spread_]
+    )
+    B[:-1] *= mixture.feature_scale_[:, None]
+    above = np.triu_indices(p, 1)
+    for j in range(p - 1):
+        slope = np.zeros(len(C))
+        slope[j] = B[j, j]
+        for e, (a, b) in enumerate(zip(*above, strict=True)):
+            if kind == "full" and j in (a, b):
+                slope[p + e] = B[a, b]
+        slope /= np.linalg.norm(B[j])
+        error = np.sqrt(slope @ C @ slope) / mixture.feature_scale_[j]
+        # the larger of the robust error, which this is, and that of the information
+        assert error <= mixture.spread_standard_error_[j] * (1 + 1e-9)
+        assert error > 0.2 * mixture.spread_standard_error_[j]
 
 
 def covered(seed, grouped):
@@ -200,7 +242,7 @@ def test_non_integer_weights_have_cluster_robust_errors():
     scores = Z * (weight * ((y > 0) - f))[:, None]
     n = weight.sum() ** 2 / (weight @ weight)  # rows of equal weight that they are worth
     expected = n / (n - 5) * bread @ (scores.T @ scores) @ bread
-    np.testing.assert_allclose(mixture.covariance_, expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(mixture.covariance_[:5, :5], expected, rtol=1e-6, atol=1e-9)
 
 
 def test_without_an_intercept():

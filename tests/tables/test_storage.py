@@ -124,6 +124,21 @@ def test_the_golden_file_of_every_format_loads_and_predicts_what_it_did(number):
     )
 
 
+def test_a_covariance_of_another_size_is_refused(tmp_path):
+    """Older models have no covariance of the weights: theirs has a size of its own."""
+    model = load(GOLDEN / "format-1.skops")
+    k, d = model.mixture.coef_.shape
+    assert model.mixture.covariance_.shape == (k * (d + 1),) * 2
+    for size in (k * (d + 2), k * (d + 1) + 1):
+        model.mixture.covariance_ = np.eye(size)
+        path = changed(tmp_path, model=model)
+        if size == k * (d + 2):
+            assert load(path).mixture.covariance_.shape == (size, size)
+        else:
+            with pytest.raises(ValueError, match="parts of the model do not fit together"):
+                load(path)
+
+
 def test_loading_runs_no_code(tmp_path, monkeypatch):
     class Bomb:
         def __reduce__(self):

@@ -193,7 +193,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         Confidence intervals use the t distribution with this many degrees of freedom: the number
         of groups minus 1 if standard errors are cluster-robust, otherwise infinity (normal).
     covariance_ : ndarray or None
-        Covariance of (u_1, b_1, ..., u_k, b_k); None if there are no standard errors.
+        Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k). With a spread, the free entries of B
+        follow, per standard deviation of the features. None if there are no standard errors.
     n_parameters_ : int
         Number of free parameters, as counted by the criteria.
     grouped_ : bool

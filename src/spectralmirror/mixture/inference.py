@@ -38,7 +38,8 @@ class StandardErrors:
     coef_deviation, intercept_deviation : ndarray of shape (d,), float
         Of the standard deviations within a class; 0 without spread.
     covariance : ndarray or None
-        Covariance of (u_1, b_1, ..., u_k, b_k).
+        Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k), and of the free entries of B, as
+        :func:`in_units` returns it.
     degrees_of_freedom : float
         Of the t distribution that intervals use; infinite means normal.
     """
@@ -64,13 +65,13 @@ def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> Standar
         return StandardErrors(nan[:, :d], nan[:, d], nan[:, d].copy(), *of_spread, None, freedom)
     parameters, counts = fit.ascent.parameters, not grouped.rows.has_fractions
     theta = covariance(fit.likelihood, parameters, fit.information, robust=robust, counts=counts)
-    of_profiles, of_weights = in_units(fit.likelihood, parameters, theta)
-    errors = _root_of_diagonal(of_profiles).reshape(k, d + 1)
-    weights = _root_of_diagonal(of_weights)
+    joint = in_units(fit.likelihood, parameters, theta)
+    of_profiles, weights, _ = np.split(_root_of_diagonal(joint), [k * (d + 1), k * (d + 2)])
+    errors = of_profiles.reshape(k, d + 1)
     # the scores of entries of B vanish with them: the larger error of both covariances is right
     both = [SpreadUnits.errors(fit, whitening, C) for C in (theta, fit.information.inverse)]
     of_spread = np.maximum(both[0][0], both[1][0]), max(both[0][1], both[1][1])
-    return StandardErrors(errors[:, :d], errors[:, d], weights, *of_spread, of_profiles, freedom)
+    return StandardErrors(errors[:, :d], errors[:, d], weights, *of_spread, joint, freedom)
 
 
 def covariance(
@@ -96,12 +97,11 @@ def covariance(
     return np.asarray(correction * (inverse @ meat @ inverse))
 
 
-def in_units(
-    likelihood: Likelihood, parameters: Parameters, theta: Matrix
-) -> tuple[Matrix, Matrix]:
-    """Transform a covariance of theta to the units of x, by the delta method.
+def in_units(likelihood: Likelihood, parameters: Parameters, theta: Matrix) -> Matrix:
+    """Transform a covariance of theta to the units of x, by the delta method: J theta J'.
 
-    Returns the covariance of (u_1, b_1, ..., u_k, b_k), and that of the weights.
+    Returns the covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k). With a spread, the free
+    entries b of B follow, per standard deviation of the features.
     """
     k, p = parameters.profiles.shape
     coordinates = likelihood.coordinates
@@ -110,13 +110,16 @@ def in_units(
         T[:, -1] -= T[:, :-1] @ coordinates.origin.astype(np.float64)
     if not coordinates.intercept:
         T[:, -1] = 0.0
-    blocks = theta[: k * p, : k * p].reshape(k, p, k, p)
-    carried = np.einsum("pi,kplq,qj->kilj", T, blocks, T, optimize=True)
-    d = T.shape[1]
     weights = parameters.weights
-    J = (np.diag(weights) - np.outer(weights, weights))[:, : k - 1]
-    first = k * p + len(parameters.spread)
-    return carried.reshape(k * d, k * d), J @ theta[first:, first:] @ J.T
+    of_logits = (np.diag(weights) - np.outer(weights, weights))[:, : k - 1]
+
+    def carried(columns: Matrix) -> Matrix:
+        """Return J times columns that have a line for each entry of theta."""
+        profiles, b, logits = np.split(columns, [k * p, k * p + len(parameters.spread)])
+        of_profiles = np.einsum("pi,kpm->kim", T, profiles.reshape(k, p, -1), optimize=True)
+        return np.vstack([of_profiles.reshape(-1, columns.shape[1]), of_logits @ logits, b])
+
+    return carried(carried(theta).T)
 
 
 def _root_of_diagonal(matrix: Matrix) -> Vector:

@@ -11,8 +11,17 @@ from scipy.special import expit, logit
 from scipy.stats import t
 
 from spectralmirror.responses import get_response
+from spectralmirror.rows.types import AnyArray
 
-__all__ = ["WITHIN", "Choices", "deviation_interval", "letters", "quantile", "summarise"]
+__all__ = [
+    "WITHIN",
+    "Choices",
+    "deviation_interval",
+    "letters",
+    "profile_covariance",
+    "quantile",
+    "summarise",
+]
 
 #: In brackets, so that they differ from the names of features.
 WEIGHT, INTERCEPT = "(weight)", "(intercept)"
@@ -29,6 +38,13 @@ def letters(k: int) -> list[str]:
 def quantile(mixture: Any, level: float) -> float:
     """Return the half-width of a confidence interval in standard errors."""
     return float(t.isf((1 - level) / 2, getattr(mixture, "degrees_of_freedom_", np.inf)))
+
+
+def profile_covariance(mixture: Any) -> AnyArray:
+    """Return the covariance of (u_l, b_l) and (u_m, b_m) for all l and m: (k, d + 1, k, d + 1)."""
+    k, d = mixture.coef_.shape
+    size = k * (d + 1)
+    return np.asarray(mixture.covariance_[:size, :size].reshape(k, d + 1, k, d + 1))
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.stats import norm
 
 from spectralmirror.mixture import LinearClassifierMixture
-from spectralmirror.mixture.summary import INTERCEPT, quantile
+from spectralmirror.mixture.summary import INTERCEPT, profile_covariance, quantile
 from spectralmirror.plotting.mixture import check_figure
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below
 from spectralmirror.responses import get_response
-from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.rows.types import Vector
 
 __all__ = ["draw_spread", "intercepts_at_mean", "plot_spread", "row_height", "spread_data"]
 
@@ -109,12 +109,12 @@ def intercepts_at_mean(mixture: LinearClassifierMixture) -> tuple[Vector, Vector
     With C_l the covariance of (u_l, b_l), the variance is (m, 1)' C_l (m, 1); errors are NaN if it
     is not known.
     """
-    k, d = mixture.coef_.shape
+    k = len(mixture.coef_)
     m = np.append(mixture.feature_mean_, 1.0)
     found = np.column_stack([mixture.coef_, mixture.intercept_]) @ m
     if mixture.covariance_ is None:
         return found, np.full(k, np.nan)
-    blocks: Matrix = mixture.covariance_.reshape(k, d + 1, k, d + 1)
+    blocks = profile_covariance(mixture)
     variances = [m @ blocks[c, :, c] @ m for c in range(k)]
     return found, np.sqrt(np.maximum(variances, 0))
 

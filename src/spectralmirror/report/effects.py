@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spectralmirror.mixture.summary import WEIGHT, letters, quantile, table
+from spectralmirror.mixture.summary import WEIGHT, letters, profile_covariance, quantile, table
 from spectralmirror.report.inputs import Inputs
 from spectralmirror.responses import get_response
 from spectralmirror.rows.types import Matrix, Vector
@@ -58,12 +58,12 @@ def contrasts(mixture: Any, c: int) -> tuple[Vector, Vector]:
     The contrast a'u has the variance a' C a, where C is the estimated covariance of
     (u_1, ..., u_k), and the weights in a are treated as known. Errors are NaN if C is not known.
     """
-    k, d = mixture.coef_.shape
+    d = mixture.coef_.shape[1]
     a = contrast_weights(mixture.weights_, c)
     difference = a @ mixture.coef_
     if mixture.covariance_ is None:
         return difference, np.full(d, np.nan)
-    covariance = mixture.covariance_.reshape(k, d + 1, k, d + 1)[:, :d, :, :d]
+    covariance = profile_covariance(mixture)[:, :d, :, :d]
     variance = np.einsum("l,m,ljmj->j", a, a, covariance)
     return difference, np.sqrt(np.maximum(variance, 0))
 

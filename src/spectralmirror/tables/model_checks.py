@@ -118,6 +118,7 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         and np.isfinite(_largest_scores(model, model.coef_, model.intercept_)).all()
         and _is_spread(model, d)
         and (root is None or _is_root(model, root, k, d))
+        and _is_covariance(model, k, d)
         and model.classes_.shape == (2,)  # np.unique may take minutes, even if there are no bytes
         and len(np.unique(model.classes_)) == 2
         and model.summary()
@@ -139,6 +140,19 @@ def _is_root(model: Any, root: Any, k: int, d: int) -> bool:
     bounds = [_largest_scores(model, step[:, :d], step[:, d]) for step in steps]
     of_people = [_is_bounded(model, b[:d].T, b[d]) for b in _columns(B, d + 1)]
     return bool(np.isfinite(bounds).all()) and all(of_people)
+
+
+def _is_covariance(model: Any, k: int, d: int) -> bool:
+    """Return whether the covariance of the estimates has the right shape, or there is none.
+
+    These are k (d + 1) coefficients, k weights and the free entries of B; older models have the
+    coefficients only.
+    """
+    C = model.covariance_
+    if C is None:
+        return True
+    sizes = k * (d + 1), k * (d + 2) + getattr(model, "_n_spread", 0)
+    return C.dtype == np.float64 and C.shape in [(size, size) for size in sizes]
 
 
 def _columns(B: Any, n: int) -> Any:
