@@ -55,7 +55,8 @@ class Constraints:
         if not len(which):
             return None
         F = coordinates.from_standard
-        return cls(shared[which], signs[which], np.linalg.inv(F)[which], F.T[which])
+        inverse = np.asarray(np.linalg.inv(F), dtype=np.float64)
+        return cls(shared[which], signs[which], inverse[which], F.T[which])
 
     @property
     def has_signs(self) -> bool:

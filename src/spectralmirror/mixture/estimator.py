@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from spectralmirror.mixture.class_options import ClassOptions
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.diagnostics import find_problems, status
 from spectralmirror.mixture.doubt import agreeing_kinds, doubt
@@ -22,6 +23,7 @@ from spectralmirror.mixture.fitting import fit
 from spectralmirror.mixture.inference import standard_errors
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.membership import Membership
 from spectralmirror.mixture.prediction import MixturePrediction
 from spectralmirror.mixture.preprocessing import Preprocessing, given_start
 from spectralmirror.mixture.selection import (
@@ -125,6 +127,12 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         itself; "factor" adds one factor that all coefficients share; "full" is any covariance.
         "auto" chooses one of these, or None, by `criterion`; without groups it is None. Fits with a
         spread always use "lbfgs".
+    shared : list of str or int, or "all", default=()
+        Features, by name or number, whose coefficient is the same in all classes. "all" means that
+        classes differ in their intercepts only. What is searched is the whole space.
+    signs : dict, default=None
+        Features, by name or number, whose coefficient is not negative (+1) or not positive (-1) in
+        any class, such as ``{"price": -1}``.
     random_state : int, RandomState instance or None, default=None
         Seed of the random starts and of the samples of rows. Pass an int for reproducible fits.
 
@@ -135,7 +143,15 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
     intercept_ : ndarray of shape (n_components_,)
         Intercepts b_l.
     weights_ : ndarray of shape (n_components_,)
-        Weights p_l: shares of the groups, or of the rows if there are no groups.
+        Weights p_l: shares of the groups, or of the rows if there are no groups. If they depend on
+        covariates, their averages over the groups.
+    membership_coef_, membership_coef_standard_error_ : ndarray of shape (k, n_covariates)
+        Coefficients g_l of the weights p_l(z) = softmax_l(<g_l, z> + c_l), relative to the first
+        class, whose are 0, and their standard errors. Without covariates there are no columns.
+    membership_intercept_, membership_intercept_standard_error_ : ndarray of shape (k,)
+        The same for c_l.
+    membership_names_in_ : ndarray of shape (n_covariates,)
+        Names of the covariates; only set if there are any.
     sharpness_ : ndarray of shape (n_components_,)
         Factor of profiles and intercepts inside f: 1, except with "hard" labels, for which it is
         the norm of the fitted logistic profile.
@@ -194,7 +210,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         of groups minus 1 if standard errors are cluster-robust, otherwise infinity (normal).
     covariance_ : ndarray or None
         Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k). With a spread, the free entries of B
-        follow, per standard deviation of the features. None if there are no standard errors.
+        follow, per standard deviation of the features; then (g_l, c_l) for each class but the
+        first. None if there are no standard errors.
     n_parameters_ : int
         Number of free parameters, as counted by the criteria.
     grouped_ : bool
@@ -258,6 +275,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions(set(CRITERIA))],
         "spread": [StrOptions({*SPREADS, "auto"}), None],
+        "shared": ["array-like", StrOptions({"all"}), Integral],
+        "signs": [dict, None],
         "random_state": ["random_state"],
     }
 
@@ -277,6 +296,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         max_iter: int = 500,
         criterion: str = "evidence",
         spread: str | None = None,
+        shared: Any = (),
+        signs: Any = None,
         random_state: Any = None,
     ):
         self.n_components = n_components
@@ -292,10 +313,21 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.max_iter = max_iter
         self.criterion = criterion
         self.spread = spread
+        self.shared = shared
+        self.signs = signs
         self.random_state = random_state
 
     @checks_parameters
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        membership: Any = None,
+        known: Any = None,
+    ) -> Self:
         """Find the classifiers.
 
         Parameters
@@ -312,27 +344,38 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             Weight of each row. Integers are frequencies. Other weights are scaled so that they sum
             to Kish's effective sample size. Rows of weight 0 are left out. The weight of a group is
             the mean of those of its rows.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            Covariates z of groups on which the weights of the classes depend,
+            p_l(z) = softmax_l(<g_l, z> + c_l). They are the same in all rows of a group; or a
+            DataFrame has a line for each group, and its index names them.
+        known : array-like of shape (n_samples,), default=None
+            The class of each row's group, counted from 0, or -1 if it is not known. The fitted
+            classes keep these numbers.
 
         Returns
         -------
         self : LinearClassifierMixture
             The fitted mixture.
         """
-        grouped, classes = accept_rows(self, X, y, groups, sample_weight)
+        grouped, classes = accept_rows(self, X, y, groups, sample_weight, membership, known)
         self._check_number(grouped)
         kinds = kinds_to_try(self, grouped)
         auto = self.n_components == "auto"
         names = getattr(self, "feature_names_in_", None)
         several = auto or kinds != (None,)
-        prepared = Preprocessing(grouped, self.subspace, names, self._rng, several=several)
+        d = int(grouped.rows.n_features)
+        options = ClassOptions.of(self, grouped, d, names, kinds)
+        subspace = self.subspace if options.has_subspace else None
+        prepared = Preprocessing(grouped, subspace, names, self._rng, several=several)
         # with several BLAS threads, the last bits would depend on their number
         with named_columns(self), one_blas_thread():
-            fit_k = partial(self._fit_k, prepared)
+            fit_k = partial(self._fit_k, prepared, options)
             self.spread_evidence_: dict[str, float] = {}
             if kinds != (None,):
-                chosen, tried = self._select_spread(prepared, kinds)
+                chosen, tried = self._select_spread(prepared, options, kinds)
             elif auto:
-                chosen, tried = select(fit_k, prepared.n_visible, self.criterion)
+                first = max(options.n_known, 1)
+                chosen, tried = select(fit_k, prepared.n_visible, self.criterion, first)
             else:
                 chosen = fit_k(int(self.n_components), None, None)
                 tried = {int(self.n_components): chosen}
@@ -340,6 +383,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             self.evidence_path_ = {k: one.log_evidence for k, one in tried.items()}
             self.evidence_path_ |= fewer_components(chosen, fit_k)
             self._set_estimates(chosen)
+            self._set_membership(chosen, grouped)
             self._set_errors(chosen)
         self.classes_ = classes
         self.n_rows_, self.n_groups_ = int(grouped.n_present), int(grouped.n_groups)
@@ -350,7 +394,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a mixture; older ones chose the number of components by BIC."""
-        super().__setstate__({"criterion": "bic", "spread": None, **state})
+        added = {"criterion": "bic", "spread": None, "shared": (), "signs": None}
+        super().__setstate__({**added, **state})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -376,14 +421,14 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             )
 
     def _select_spread(
-        self, prepared: Preprocessing, kinds: tuple[str | None, ...]
+        self, prepared: Preprocessing, options: ClassOptions, kinds: tuple[str | None, ...]
     ) -> tuple[Candidate, dict[int, Candidate]]:
         """Fit a spread, or choose one; return the fit, and the best of each number compared."""
         auto = self.n_components == "auto"
-        fit_k = partial(self._fit_k, prepared)
+        fit_k = partial(self._fit_k, prepared, options)
         choice = select_spread(
             fit_k,
-            lambda k: replace(self._task(prepared, k, None, None), solver=climb),
+            lambda k: replace(self._task(prepared, options, k, None, None), solver=climb),
             None if auto else int(self.n_components),
             kinds,
             self.criterion,
@@ -406,19 +451,30 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         return np.random.RandomState(check_random_state(self.random_state).randint(2**31, size=4))
 
     def _fit_k(
-        self, prepared: Preprocessing, k: int, before: Candidate | None, n_init: int | None
+        self,
+        prepared: Preprocessing,
+        options: ClassOptions,
+        k: int,
+        before: Candidate | None,
+        n_init: int | None,
     ) -> Candidate:
-        return Candidate(fit(self._task(prepared, k, before, n_init)), prepared.features(k))
+        task = self._task(prepared, options, k, before, n_init)
+        return Candidate(fit(task), prepared.features(k))
 
     def _task(
-        self, prepared: Preprocessing, k: int, before: Candidate | None, n_init: int | None
+        self,
+        prepared: Preprocessing,
+        options: ClassOptions,
+        k: int,
+        before: Candidate | None,
+        n_init: int | None,
     ) -> Task:
         features = prepared.features(k)
         grouped, whitening = prepared.grouped, features.whitening
         origin = whitening.origin(grouped.rows.dtype)
         coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
         response = get_response(self.response).fitted
-        likelihood = Likelihood(grouped, response, coordinates, 0.0)
+        likelihood = options.applied(Likelihood(grouped, response, coordinates, 0.0), k)
         auto = isinstance(self.l2, str)
         l2 = initial_l2(likelihood) if auto else float(self.l2)
         likelihood = replace(likelihood, l2=l2, concentration=CONCENTRATION if auto else 0.0)
@@ -434,7 +490,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             SOLVERS[self.solver],
             self._rng(),
             choose_l2=auto,
-            compare_fewer=auto and k > 1 and not prepared.several,
+            compare_fewer=auto and k > 1 and not prepared.several and not options.n_known,
             before=before.fit.ascent.parameters if before is not None and self.refine else None,
         )
 
@@ -446,7 +502,7 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
             self.sharpness_ = np.maximum(np.linalg.norm(coef, axis=1), 1e-300)
         self.coef_ = coef / self.sharpness_[:, None]
         self.intercept_ = intercept / self.sharpness_
-        self.weights_ = ascent.parameters.weights
+        self.weights_ = chosen.fit.likelihood.mean_weights(ascent.parameters)[0]
         self.n_components_ = len(coef)
         self.l2_ = chosen.fit.likelihood.l2
         self.objective_, self.converged_ = ascent.value, bool(ascent.converged)
@@ -481,6 +537,17 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         to_mean[:, -1] += to_mean[:, :-1] @ (self.feature_mean_ - o)
         return theta.mapped(to_mean, SpreadUnits.of_entries(fitted, chosen.features.whitening)).root
 
+    def _set_membership(self, chosen: Candidate, grouped: GroupedRows) -> None:
+        """Set what the weights of the classes depend on."""
+        membership = chosen.fit.likelihood.membership or Membership.none()
+        found = membership.in_units(chosen.fit.ascent.parameters.of_weights)
+        self.membership_coef_, self.membership_intercept_ = found
+        self._membership_mean, self._membership_scale = membership.mean, membership.scale
+        if hasattr(self, "membership_names_in_"):
+            del self.membership_names_in_
+        if membership.n_covariates:
+            self.membership_names_in_ = np.array(grouped.trait_columns.names, dtype=object)
+
     def _set_errors(self, chosen: Candidate) -> None:
         regular = chosen.features.proper and get_response(self.response).norm_identified
         errors = standard_errors(chosen.fit, chosen.features.whitening, regular=regular)
@@ -488,6 +555,8 @@ class LinearClassifierMixture(MixturePrediction, ClassifierMixin, BaseEstimator)
         self.intercept_standard_error_ = errors.intercept
         self.weights_standard_error_ = errors.weights
         self.covariance_, self.degrees_of_freedom_ = errors.covariance, errors.degrees_of_freedom
+        self.membership_coef_standard_error_ = errors.membership_coef
+        self.membership_intercept_standard_error_ = errors.membership_intercept
         self.spread_standard_error_ = errors.coef_deviation
         self.intercept_deviation_standard_error_ = errors.intercept_deviation
 

@@ -17,6 +17,7 @@ import numpy as np
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.group_scores import score_products
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.membership import Membership
 from spectralmirror.mixture.newton import Information
 from spectralmirror.mixture.spread_units import SpreadUnits
 from spectralmirror.rows.types import Matrix, Vector
@@ -38,8 +39,10 @@ class StandardErrors:
     coef_deviation, intercept_deviation : ndarray of shape (d,), float
         Of the standard deviations within a class; 0 without spread.
     covariance : ndarray or None
-        Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k), and of the free entries of B, as
-        :func:`in_units` returns it.
+        Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k), of the free entries of B, and of
+        what the weights depend on, as :func:`in_units` returns it.
+    membership_coef, membership_intercept : ndarray of shape (k, q) and (k,)
+        Of the coefficients and intercepts of the weights; 0 for the first class, the reference.
     degrees_of_freedom : float
         Of the t distribution that intervals use; infinite means normal.
     """
@@ -51,6 +54,8 @@ class StandardErrors:
     intercept_deviation: float
     covariance: Matrix | None
     degrees_of_freedom: float
+    membership_coef: Matrix
+    membership_intercept: Vector
 
 
 def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> StandardErrors:
@@ -62,16 +67,26 @@ def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> Standar
     if not regular or fit.information is None or freedom <= 0:
         nan = np.full((k, d + 1), np.nan)
         of_spread = SpreadUnits.errors(fit, whitening, None)
-        return StandardErrors(nan[:, :d], nan[:, d], nan[:, d].copy(), *of_spread, None, freedom)
+        of_weights = np.full((k, fit.ascent.parameters.n_fixed), np.nan)
+        return StandardErrors(
+            nan[:, :d], nan[:, d], nan[:, d].copy(), *of_spread, None, freedom,
+            of_weights[:, :-1], of_weights[:, -1],
+        )  # fmt: skip
     parameters, counts = fit.ascent.parameters, not grouped.rows.has_fractions
     theta = covariance(fit.likelihood, parameters, fit.information, robust=robust, counts=counts)
     joint = in_units(fit.likelihood, parameters, theta)
-    of_profiles, weights, _ = np.split(_root_of_diagonal(joint), [k * (d + 1), k * (d + 2)])
+    ends = np.cumsum([k * (d + 1), k, len(parameters.spread)])
+    of_profiles, weights, _, of_weights = np.split(_root_of_diagonal(joint), ends)
     errors = of_profiles.reshape(k, d + 1)
+    q = parameters.membership.shape[1]
+    of_weights = np.vstack([np.zeros(q + 1), of_weights.reshape(-1, q + 1)])
     # the scores of entries of B vanish with them: the larger error of both covariances is right
     both = [SpreadUnits.errors(fit, whitening, C) for C in (theta, fit.information.inverse)]
     of_spread = np.maximum(both[0][0], both[1][0]), max(both[0][1], both[1][1])
-    return StandardErrors(errors[:, :d], errors[:, d], weights, *of_spread, joint, freedom)
+    return StandardErrors(
+        errors[:, :d], errors[:, d], weights, *of_spread, joint, freedom,
+        of_weights[:, :-1], of_weights[:, -1],
+    )  # fmt: skip
 
 
 def covariance(
@@ -82,7 +97,7 @@ def covariance(
     robust: bool,
     counts: bool = False,
 ) -> Matrix:
-    """Return the covariance of theta-hat without its last logit.
+    """Return the covariance of theta-hat, less (g_l, a_l) of its last class, which are fixed.
 
     A group with an integer weight w stands for w groups; a non-integer weight makes a single group
     more important. The robust covariance needs at least two groups.
@@ -91,9 +106,10 @@ def covariance(
     if not robust:
         return inverse
     part = likelihood.on(found.rows)
-    meat = score_products(part, parameters, counts=counts)[:-1, :-1] / found.share
+    n = len(inverse)
+    meat = score_products(part, parameters, counts=counts)[:n, :n] / found.share
     n_groups, n_rows = likelihood.rows.total_weight, likelihood.rows.row_weight
-    correction = n_groups / (n_groups - 1) * (n_rows - 1) / max(n_rows - len(inverse), 1)
+    correction = n_groups / (n_groups - 1) * (n_rows - 1) / max(n_rows - n, 1)
     return np.asarray(correction * (inverse @ meat @ inverse))
 
 
@@ -101,7 +117,9 @@ def in_units(likelihood: Likelihood, parameters: Parameters, theta: Matrix) -> M
     """Transform a covariance of theta to the units of x, by the delta method: J theta J'.
 
     Returns the covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k). With a spread, the free
-    entries b of B follow, per standard deviation of the features.
+    entries b of B follow, per standard deviation of the features; then the coefficients and the
+    intercept of the weights of each class but the first. p_l are averages over the groups, whose
+    covariates are taken for fixed.
     """
     k, p = parameters.profiles.shape
     coordinates = likelihood.coordinates
@@ -110,14 +128,17 @@ def in_units(likelihood: Likelihood, parameters: Parameters, theta: Matrix) -> M
         T[:, -1] -= T[:, :-1] @ coordinates.origin.astype(np.float64)
     if not coordinates.intercept:
         T[:, -1] = 0.0
-    weights = parameters.weights
-    of_logits = (np.diag(weights) - np.outer(weights, weights))[:, : k - 1]
+    of_weights = likelihood.mean_weights(parameters)[1][:, : (k - 1) * parameters.n_fixed]
+    membership = likelihood.membership or Membership.none()
+    of_logits = np.vstack([of_weights, membership.derivative_in_units(k)])
 
     def carried(columns: Matrix) -> Matrix:
         """Return J times columns that have a line for each entry of theta."""
         profiles, b, logits = np.split(columns, [k * p, k * p + len(parameters.spread)])
         of_profiles = np.einsum("pi,kpm->kim", T, profiles.reshape(k, p, -1), optimize=True)
-        return np.vstack([of_profiles.reshape(-1, columns.shape[1]), of_logits @ logits, b])
+        of_weights, of_membership = np.split(of_logits @ logits, [k])
+        parts = [of_profiles.reshape(-1, columns.shape[1]), of_weights, b, of_membership]
+        return np.vstack(parts)
 
     return carried(carried(theta).T)
 

@@ -112,7 +112,7 @@ class Parameters:
     @property
     def n_fixed(self) -> int:
         """How many entries at the end of :meth:`packed`, those of the last class, can be fixed."""
-        return self.membership.shape[1] + 1
+        return int(self.membership.shape[1]) + 1
 
     @cached_property
     def log_weights(self) -> Vector:

@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 from spectralmirror.rows.traits import TraitColumns, TraitSums
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["Membership", "log_weights_at"]
+__all__ = ["Membership", "log_weights_at", "standardised"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,11 @@ class Membership:
         q = len(columns.names)
         return cls(sums.mean[:q], sums.scale[:q], columns.has_known)
 
+    @classmethod
+    def none(cls) -> Membership:
+        """Return no covariates."""
+        return cls(np.empty(0), np.empty(0))
+
     @property
     def n_covariates(self) -> int:
         """Number q of covariates."""
@@ -55,8 +60,32 @@ class Membership:
 
     def standardised(self, traits: Matrix) -> Matrix:
         """Return [z, 1] for traits of groups, shape (n_groups, q + 1)."""
-        q = self.n_covariates
-        return np.column_stack([(traits[:, :q] - self.mean) / self.scale, np.ones(len(traits))])
+        return standardised(traits[:, : self.n_covariates], self.mean, self.scale)
+
+    def in_units(self, of_weights: Matrix) -> tuple[Matrix, Vector]:
+        """Return coefficients and intercepts for z in its own units, relative to the first class.
+
+        `of_weights` holds a line (g_l, a_l) for each class.
+        """
+        found = (of_weights - of_weights[0]) @ self._to_units.T
+        return found[:, :-1], found[:, -1]
+
+    def derivative_in_units(self, k: int) -> Matrix:
+        """Return the derivative of :meth:`in_units`, without the first class.
+
+        It is taken with respect to (g_l, a_l) of all but the last class, and has shape
+        ((k - 1) (q + 1), (k - 1) (q + 1)).
+        """
+        relative = np.eye(k)[1:, : k - 1]
+        relative[:, 0] -= 1
+        return np.asarray(np.kron(relative, self._to_units), dtype=np.float64)
+
+    @property
+    def _to_units(self) -> Matrix:
+        """The matrix that takes (g_l, a_l) to the units of z."""
+        found = np.diag(np.append(1 / self.scale, 1.0))
+        found[-1, :-1] = -self.mean / self.scale
+        return found
 
     def possible(self, traits: Matrix, n_components: int, n_tied: int) -> Matrix | None:
         """Return 0 for components that a group may belong to and -inf for others, (k, n_groups).
@@ -68,6 +97,11 @@ class Membership:
         known = traits[:, -1].astype(np.intp)
         class_of = np.arange(n_components) // n_tied
         return np.where((known < 0) | (known == class_of[:, None]), 0.0, -np.inf)
+
+
+def standardised(Z: Matrix, mean: Vector, scale: Vector) -> Matrix:
+    """Return [z, 1], with z centred and in units of its standard deviation."""
+    return np.column_stack([(Z - mean) / scale, np.ones(len(Z))])
 
 
 def log_weights_at(Z: Matrix, coef: Matrix, logits: Vector) -> Matrix:

@@ -57,14 +57,14 @@ class PersonModel:
     ----------
     scores : callable
         X -> t of shape (n, k) and W of shape (n, q), as in :mod:`persons`.
-    weights : ndarray of shape (k,)
-        Weights of the classes.
+    log_weights : ndarray of shape (n_persons, k) or (1, k)
+        Logarithms of the weights of the classes, for each person or for all.
     response : Response
         f.
     """
 
     scores: Callable[[Any], tuple[Matrix, Matrix]]
-    weights: Vector
+    log_weights: Matrix
     response: Response
 
     def log_f_of_rows(self, t: Matrix, W: Matrix) -> Matrix:
@@ -93,7 +93,7 @@ class PersonModel:
         """Return P(y = -1) and P(y = +1) for rows of persons with a history, shape (n, 2)."""
         found = np.empty((len(numbers), 2))
         for here, persons in self._persons(history):
-            of_classes = softmax(persons.log_likelihood + np.log(self.weights), axis=1)
+            of_classes = self._of_classes(here, persons)
             asked = np.flatnonzero((numbers >= here.start) & (numbers < here.stop))
             for rows in self._pieces(asked, persons):
                 who = numbers[rows] - here.start
@@ -102,6 +102,11 @@ class PersonModel:
                     expected = persons.expected(sign * t, sign * W, who, self.response)
                     found[rows, column] = (expected * of_classes[who]).sum(axis=1)
         return np.minimum(found, 1.0)
+
+    def _of_classes(self, here: slice, persons: Persons) -> Matrix:
+        """Return the posterior of the classes of a batch of persons."""
+        log_p = self.log_weights if len(self.log_weights) == 1 else self.log_weights[here]
+        return np.asarray(softmax(persons.log_likelihood + log_p, axis=1))
 
     @staticmethod
     def _pieces(rows: NDArray[np.intp], persons: Persons) -> Iterator[NDArray[np.intp]]:
@@ -116,8 +121,8 @@ class PersonModel:
         `coef` has shape (k, m) and `spread` (m, q); both results have shape (n_persons, m).
         """
         means, deviations = [], []
-        for _, persons in self._persons(history):
-            of_classes = softmax(persons.log_likelihood + np.log(self.weights), axis=1)
+        for here, persons in self._persons(history):
+            of_classes = self._of_classes(here, persons)
             z, zz = persons.moments()
             shift = z @ spread.T  # (n_persons, k, m)
             mean = np.einsum("gk,gkm->gm", of_classes, coef + shift)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from spectralmirror.mixture.averaging import ParameterPosterior
 from spectralmirror.mixture.component_scores import component_scores
 from spectralmirror.mixture.criteria import Criteria
 from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.membership_weights import MembershipWeights
 from spectralmirror.mixture.person_model import History, PersonModel
 from spectralmirror.responses import Response, get_response
 from spectralmirror.rows.checks import check_features, check_group_keys, check_groups
@@ -30,7 +32,7 @@ __all__ = ["MixturePosteriors"]
 N_DRAWS = 16
 
 
-class MixturePosteriors:
+class MixturePosteriors(MembershipWeights):
     """Scores, likelihoods and posteriors of a fitted mixture."""
 
     coef_: Matrix
@@ -75,20 +77,23 @@ class MixturePosteriors:
         B = self._spread_at_mean
         return np.empty((X.shape[0], 0)) if not B.shape[1] else self._centred_scores(X, B.T)
 
-    @property
-    def _person_model(self) -> PersonModel:
-        """The model of persons, with the parameters taken for known."""
+    def _person_model(self, lines: Matrix | None = None) -> PersonModel:
+        """Return the model of persons, with the parameters taken for known.
+
+        `lines` holds [z, 1] for each person, for weights that depend on covariates.
+        """
 
         def scores(X: Any) -> tuple[Matrix, Matrix]:
             return self._t(X), self._scatter(X)
 
-        return PersonModel(scores, self.weights_, self._fitted_response)
+        log_p = self._log_weights(self._of_membership, lines)
+        return PersonModel(scores, log_p, self._fitted_response)
 
-    def _person_models(self) -> Iterator[PersonModel]:
+    def _person_models(self, lines: Matrix | None) -> Iterator[PersonModel]:
         """Yield the model of persons for draws of the parameters; one if they are known."""
         theta = self._parameter_posterior
         if theta is None:
-            yield self._person_model
+            yield self._person_model(lines)
             return
         for one in theta.draws(N_DRAWS):
             profiles, B = one.profiles, one.spread.reshape(one.profiles.shape[1], -1)
@@ -96,7 +101,7 @@ class MixturePosteriors:
             def scores(X: Any, V: Matrix = profiles, B: Matrix = B) -> tuple[Matrix, Matrix]:
                 return self._centred_scores(X, V), self._centred_scores(X, B.T)
 
-            yield PersonModel(scores, one.weights, self._fitted_response)
+            yield PersonModel(scores, self._log_weights(one, lines), self._fitted_response)
 
     def _proba(self, t: Matrix, W: Matrix, p: Matrix) -> Matrix:
         f = self._fitted_response.f
@@ -141,15 +146,21 @@ class MixturePosteriors:
             )
         return X, np.where(y == self.classes_[1], 1.0, -1.0)
 
-    def _joint(self, X: Any, signs: Vector, numbers: NDArray[np.int64] | None) -> Matrix:
+    def _joint(
+        self,
+        X: Any,
+        signs: Vector,
+        numbers: NDArray[np.int64] | None,
+        lines: Matrix | None = None,
+    ) -> Matrix:
         """Return log p_l + log P(labels | class l) of each row or group."""
-        t, log_p = self._t(X), np.log(self.weights_)
+        t, log_p = self._t(X), self._log_weights(self._of_membership, lines)
         if not self._has_spread:
             return self._summed(t, signs, numbers) + log_p
         if numbers is None:
             W = self._scatter(X)
-            return self._person_model.log_f_of_rows(signs[:, None] * t, W) + log_p
-        return self._person_model.log_likelihood(History(X, signs, numbers)) + log_p
+            return self._person_model().log_f_of_rows(signs[:, None] * t, W) + log_p
+        return self._person_model().log_likelihood(History(X, signs, numbers)) + log_p
 
     def _summed(self, t: Matrix, signs: Vector, numbers: NDArray[np.int64] | None) -> Matrix:
         """Return sum_i log f(y_i t_il) of each row or group."""
@@ -174,9 +185,11 @@ class MixturePosteriors:
         profiles = self.coef_ * self.sharpness_[:, None]
         at_mean = self.intercept_ * self.sharpness_ + profiles @ self.feature_mean_
         B = self._spread_at_mean.ravel()
-        return Parameters(np.column_stack([profiles, at_mean]), np.log(self.weights_), B)
+        return replace(self._of_membership, profiles=np.column_stack([profiles, at_mean]), spread=B)
 
-    def _averaged_rows(self, theta: ParameterPosterior, X: Any, signs: Vector) -> Matrix:
+    def _averaged_rows(
+        self, theta: ParameterPosterior, X: Any, signs: Vector, lines: Matrix | None
+    ) -> Matrix:
         roots = theta.variance_roots
         k, _, r = roots.shape
 
@@ -188,21 +201,28 @@ class MixturePosteriors:
 
         variances = collect(Rows(X, np.empty(X.shape[0])), of)
         signed = (signs[:, None] * self._t(X)).T
-        return theta.joint_of_rows(signed, variances.T, self._fitted_response).T
+        log_p = self._log_weights(self._of_membership, lines).T
+        return theta.joint_of_rows(signed, variances.T, self._fitted_response, log_p).T
 
     def _averaged_groups(
-        self, theta: ParameterPosterior, X: Any, signs: Vector, numbers: NDArray[np.int64]
+        self,
+        theta: ParameterPosterior,
+        X: Any,
+        signs: Vector,
+        numbers: NDArray[np.int64],
+        lines: Matrix | None,
     ) -> Matrix:
         def joint(one: Parameters) -> Matrix:
             t = self._centred_scores(X, one.profiles)
-            return self._summed(t, signs, numbers) + one.log_weights
+            return self._summed(t, signs, numbers) + self._log_weights(one, lines)
 
         return theta.joint_of_groups(joint)
 
-    def _averaged_persons(self, history: History) -> Matrix:
+    def _averaged_persons(self, history: History, lines: Matrix | None) -> Matrix:
         """Return the posterior of the classes of each person, averaged over the parameters."""
         joints = [
-            model.log_likelihood(history) + np.log(model.weights) for model in self._person_models()
+            model.log_likelihood(history) + model.log_weights
+            for model in self._person_models(lines)
         ]
         return np.asarray(softmax(logsumexp(joints, axis=0), axis=1))
 
@@ -227,10 +247,11 @@ class MixturePosteriors:
         intercepts = profiles[:, -1] - profiles[:, :-1] @ self.feature_mean_
         return component_scores(X, profiles[:, :-1], intercepts, origin)
 
-    def _criteria(self, X: Any, y: Any, groups: Any) -> Criteria:
+    def _criteria(self, X: Any, y: Any, groups: Any, membership: Any) -> Criteria:
         X, signs = self._labelled_features(X, y)
         numbers = check_groups(groups, len(signs))
-        joint = self._joint(X, signs, numbers)
+        lines = self._lines(membership, len(signs), groups, numbers)
+        joint = self._joint(X, signs, numbers, lines)
         total, r = logsumexp(joint, axis=1), softmax(joint, axis=1)
         entropy = -float(xlogy(r, r).sum())
         sizes = np.ones(1) if numbers is None else np.bincount(numbers)
@@ -244,22 +265,36 @@ class MixturePosteriors:
         )
 
     def _class_posterior(
-        self, X: Any, signs: Vector, numbers: NDArray[np.int64] | None, *, averaged: bool = True
+        self,
+        X: Any,
+        signs: Vector,
+        numbers: NDArray[np.int64] | None,
+        lines: Matrix | None = None,
+        *,
+        averaged: bool = True,
     ) -> Matrix:
-        """Return the posterior of the classes for each row, or for each group."""
+        """Return the posterior of the classes for each row, or for each group.
+
+        `lines` holds [z, 1] for each row, or for each group.
+        """
         theta = self._parameter_posterior if averaged else None
         if theta is None or (self._has_spread and numbers is None):
-            joint = self._joint(X, signs, numbers)
+            joint = self._joint(X, signs, numbers, lines)
         elif self._has_spread and numbers is not None:
-            return self._averaged_persons(History(X, signs, numbers))
+            return self._averaged_persons(History(X, signs, numbers), lines)
         elif numbers is None:
-            joint = self._averaged_rows(theta, X, signs)
+            joint = self._averaged_rows(theta, X, signs, lines)
         else:
-            joint = self._averaged_groups(theta, X, signs, numbers)
+            joint = self._averaged_groups(theta, X, signs, numbers, lines)
         return np.asarray(softmax(joint, axis=1))
 
-    def _with_history(self, X: Any, found: Matrix, groups: Any, history: Any) -> Matrix:
-        """Replace the probabilities of persons who have a history."""
+    def _with_history(
+        self, X: Any, found: Matrix, groups: Any, history: Any, lines: Matrix | None
+    ) -> Matrix:
+        """Replace the probabilities of persons who have a history.
+
+        `lines` holds [z, 1] for each row of X.
+        """
         if not isinstance(history, tuple | list) or len(history) != 3:
             raise ValueError(
                 "history must be a tuple (X, y, groups) of rows whose labels are known."
@@ -284,15 +319,16 @@ class MixturePosteriors:
         met = np.flatnonzero(known[place] == keys)
         if not len(met):
             return found
-        asked, numbers_asked = np.unique(place[met], return_inverse=True)
+        asked, first, numbers_asked = np.unique(place[met], return_index=True, return_inverse=True)
+        lines = None if lines is None else lines[met[first]]
         rows = np.flatnonzero(np.isin(numbers, asked))
         numbers = np.searchsorted(asked, numbers[rows])
         own = X[met]
         if self._has_spread:
             one = History(checked[rows], signs[rows], numbers)
-            several = [m.probabilities(own, numbers_asked, one) for m in self._person_models()]
+            several = [m.probabilities(own, numbers_asked, one) for m in self._person_models(lines)]
             found[met] = np.mean(several, axis=0)
         else:
-            weights = self._class_posterior(checked[rows], signs[rows], numbers)
+            weights = self._class_posterior(checked[rows], signs[rows], numbers, lines)
             found[met] = self._proba(self._t(own), self._scatter(own), weights[numbers_asked])
         return found

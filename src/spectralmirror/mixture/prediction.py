@@ -31,6 +31,7 @@ class MixturePrediction(MixturePosteriors):
         *,
         groups: Any = None,
         history: Any = None,
+        membership: Any = None,
     ) -> Matrix:
         """Return P(y | x) = sum_l p_l E f(<u_l + B z, x> + b_l) for both labels.
 
@@ -49,6 +50,9 @@ class MixturePrediction(MixturePosteriors):
             Earlier labels of the same persons: what they say about a person's class, and about
             their place in its spread, is used for that person's rows. Persons without a history are
             predicted as strangers.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            Covariates of the groups, as in :meth:`fit`; without them, the average weights of the
+            fit are used.
 
         Returns
         -------
@@ -59,12 +63,16 @@ class MixturePrediction(MixturePosteriors):
         X = check_features(X, self)
         t, W = self._t(X), self._scatter(X)
         p = self._component_weights(component_weights, len(t))
-        if history is None:
-            check_groups(groups, len(t))
-            return self._proba(t, W, p)
-        if component_weights is not None:
-            raise ValueError("Pass component_weights or a history, not both.")
-        return self._with_history(X, self._proba(t, W, p), groups, history)
+        numbers = check_groups(groups, len(t))
+        lines = self._lines(membership, len(t), groups, numbers)
+        if lines is not None:
+            lines = lines if numbers is None else lines[numbers]
+            p = np.exp(self._log_weights(self._of_membership, lines))
+        if component_weights is not None and (history is not None or membership is not None):
+            other = "a history" if history is not None else "membership"
+            raise ValueError(f"Pass component_weights or {other}, not both.")
+        found = self._proba(t, W, p)
+        return found if history is None else self._with_history(X, found, groups, history, lines)
 
     @on_parts(lambda _: None)
     def decision_function(
@@ -74,6 +82,7 @@ class MixturePrediction(MixturePosteriors):
         *,
         groups: Any = None,
         history: Any = None,
+        membership: Any = None,
     ) -> Vector:
         """Return E[y | x] in [-1, 1], with the labels coded as -1 and +1.
 
@@ -87,13 +96,17 @@ class MixturePrediction(MixturePosteriors):
             As in :meth:`predict_proba`.
         history : tuple (X, y, groups), default=None
             As in :meth:`predict_proba`.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            As in :meth:`predict_proba`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Positive if `classes_[1]` is more likely.
         """
-        probability = self.predict_proba(X, component_weights, groups=groups, history=history)
+        probability = self.predict_proba(
+            X, component_weights, groups=groups, history=history, membership=membership
+        )
         return np.asarray(probability[:, 1] - probability[:, 0])
 
     @on_parts(lambda _: None, lambda self: self.classes_.dtype)
@@ -104,6 +117,7 @@ class MixturePrediction(MixturePosteriors):
         *,
         groups: Any = None,
         history: Any = None,
+        membership: Any = None,
     ) -> NDArray[Any]:
         """Return the more likely label of each row.
 
@@ -117,19 +131,29 @@ class MixturePrediction(MixturePosteriors):
             As in :meth:`predict_proba`.
         history : tuple (X, y, groups), default=None
             As in :meth:`predict_proba`.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            As in :meth:`predict_proba`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Elements of `classes_`.
         """
-        scores = self.decision_function(X, component_weights, groups=groups, history=history)
+        scores = self.decision_function(
+            X, component_weights, groups=groups, history=history, membership=membership
+        )
         positive = scores > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
     @on_parts(lambda self: self.n_components_)
     def component_proba(
-        self, X: Any, y: Any, groups: Any = None, *, averaged: bool = True
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        membership: Any = None,
+        averaged: bool = True,
     ) -> Matrix:
         """Return the probability that each classifier made the label of each row.
 
@@ -143,6 +167,8 @@ class MixturePrediction(MixturePosteriors):
             Their labels.
         groups : array-like of shape (n_samples,), default=None
             Rows with the same value share their classifier: their labels are judged together.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            As in :meth:`predict_proba`.
         averaged : bool, default=True
             Whether to average over what is not known about the classifiers, which matters if they
             were fitted to few rows; False takes the estimates for the truth.
@@ -154,10 +180,13 @@ class MixturePrediction(MixturePosteriors):
         """
         X, signs = self._labelled_features(X, y)
         numbers = check_groups(groups, len(signs))
-        posterior = self._class_posterior(X, signs, numbers, averaged=averaged)
+        lines = self._lines(membership, len(signs), groups, numbers)
+        posterior = self._class_posterior(X, signs, numbers, lines, averaged=averaged)
         return posterior if numbers is None else posterior[numbers]
 
-    def person_profiles(self, X: Any, y: Any, groups: Any) -> PersonProfiles:
+    def person_profiles(
+        self, X: Any, y: Any, groups: Any, *, membership: Any = None
+    ) -> PersonProfiles:
         """Return what the labels of each person say about their own profile.
 
         Parameters
@@ -168,6 +197,8 @@ class MixturePrediction(MixturePosteriors):
             Their labels.
         groups : array-like of shape (n_samples,)
             The person of each row.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            As in :meth:`predict_proba`.
 
         Returns
         -------
@@ -181,13 +212,15 @@ class MixturePrediction(MixturePosteriors):
             raise ValueError("person_profiles needs groups: the person of each row.")
         numbers = check_groups(groups, len(signs))
         assert numbers is not None
+        lines = self._lines(membership, len(signs), groups, numbers)
         sharp = self.sharpness_[:, None]
         coef = np.column_stack([self.coef_ * sharp, self.intercept_ * self.sharpness_])
         if self._has_spread:
             B = np.vstack([self.spread_, self.intercept_spread_])
-            mean, deviation = self._person_model.moments(History(X, signs, numbers), coef, B)
+            history = History(X, signs, numbers)
+            mean, deviation = self._person_model(lines).moments(history, coef, B)
         else:
-            of_classes = self._class_posterior(X, signs, numbers)
+            of_classes = self._class_posterior(X, signs, numbers, lines)
             mean = of_classes @ coef
             square = np.square(coef - mean[:, None])
             deviation = np.sqrt(np.einsum("gk,gkm->gm", of_classes, square))
@@ -198,7 +231,13 @@ class MixturePrediction(MixturePosteriors):
 
     @on_parts(lambda _: None, lambda _: np.intp)
     def predict_component(
-        self, X: Any, y: Any, groups: Any = None, *, averaged: bool = True
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        membership: Any = None,
+        averaged: bool = True,
     ) -> NDArray[np.intp]:
         """Return the classifier that most likely made the label of each row.
 
@@ -210,6 +249,8 @@ class MixturePrediction(MixturePosteriors):
             Their labels.
         groups : array-like of shape (n_samples,), default=None
             As in :meth:`component_proba`.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            As in :meth:`predict_proba`.
         averaged : bool, default=True
             As in :meth:`component_proba`.
 
@@ -218,10 +259,16 @@ class MixturePrediction(MixturePosteriors):
         ndarray of shape (n_samples,)
             Indices into `coef_`.
         """
-        return np.asarray(self.component_proba(X, y, groups, averaged=averaged).argmax(axis=1))
+        return np.asarray(
+            self.component_proba(X, y, groups, membership=membership, averaged=averaged).argmax(
+                axis=1
+            )
+        )
 
     @on_parts(lambda _: None)
-    def score_samples(self, X: Any, y: Any, groups: Any = None) -> Vector:
+    def score_samples(
+        self, X: Any, y: Any, groups: Any = None, *, membership: Any = None
+    ) -> Vector:
         """Return the log-likelihood of each row, or of each group.
 
         Parameters
@@ -232,6 +279,8 @@ class MixturePrediction(MixturePosteriors):
             Their labels.
         groups : array-like of shape (n_samples,), default=None
             As in :meth:`component_proba`.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            As in :meth:`predict_proba`.
 
         Returns
         -------
@@ -239,10 +288,12 @@ class MixturePrediction(MixturePosteriors):
             log P(y | x), in the order of the rows, or of the sorted values of `groups`.
         """
         X, signs = self._labelled_features(X, y)
-        joint = self._joint(X, signs, check_groups(groups, len(signs)))
+        numbers = check_groups(groups, len(signs))
+        lines = self._lines(membership, len(signs), groups, numbers)
+        joint = self._joint(X, signs, numbers, lines)
         return np.asarray(logsumexp(joint, axis=1))
 
-    def bic(self, X: Any, y: Any, groups: Any = None) -> float:
+    def bic(self, X: Any, y: Any, groups: Any = None, *, membership: Any = None) -> float:
         """Return the Bayesian information criterion, -2 log P + m log n; lower is better.
 
         Parameters
@@ -253,15 +304,17 @@ class MixturePrediction(MixturePosteriors):
             Their labels.
         groups : array-like of shape (n_samples,), default=None
             As in :meth:`component_proba`.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            As in :meth:`predict_proba`.
 
         Returns
         -------
         float
             The criterion, for m parameters and n groups, or rows if there are no groups.
         """
-        return self._criteria(X, y, groups).bic
+        return self._criteria(X, y, groups, membership).bic
 
-    def aic(self, X: Any, y: Any, groups: Any = None) -> float:
+    def aic(self, X: Any, y: Any, groups: Any = None, *, membership: Any = None) -> float:
         """Return Akaike's information criterion, -2 log P + 2 m; lower is better.
 
         Parameters
@@ -272,15 +325,17 @@ class MixturePrediction(MixturePosteriors):
             Their labels.
         groups : array-like of shape (n_samples,), default=None
             As in :meth:`component_proba`.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            As in :meth:`predict_proba`.
 
         Returns
         -------
         float
             The criterion, for m parameters.
         """
-        return self._criteria(X, y, groups).aic
+        return self._criteria(X, y, groups, membership).aic
 
-    def icl(self, X: Any, y: Any, groups: Any = None) -> float:
+    def icl(self, X: Any, y: Any, groups: Any = None, *, membership: Any = None) -> float:
         """Return the integrated completed likelihood, bic + 2 entropy; lower is better.
 
         Unlike bic, it prefers components that can be distinguished.
@@ -293,13 +348,15 @@ class MixturePrediction(MixturePosteriors):
             Their labels.
         groups : array-like of shape (n_samples,), default=None
             As in :meth:`component_proba`.
+        membership : array-like of shape (n_samples, n_covariates), default=None
+            As in :meth:`predict_proba`.
 
         Returns
         -------
         float
             The criterion, with the entropy of the assignments to components.
         """
-        return self._criteria(X, y, groups).icl
+        return self._criteria(X, y, groups, membership).icl
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None

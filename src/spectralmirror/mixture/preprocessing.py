@@ -192,9 +192,11 @@ def given_start(init: Any, k: int, coordinates: Coordinates) -> Parameters:
     It is an array of profiles, which then have equal weights and no intercepts; profiles,
     intercepts and weights; or a fitted mixture.
     """
+    of_weights: Parameters | None = None
     if hasattr(init, "component_proba"):
         check_is_fitted(init)
         sharpness = init.sharpness_
+        of_weights = init._of_membership
         init = init.coef_ * sharpness[:, None], init.intercept_ * sharpness, init.weights_
     intercepts, weights = np.zeros(k), np.full(k, 1 / k)
     if isinstance(init, tuple) and np.ndim(init[0]) == 2:
@@ -217,8 +219,10 @@ def given_start(init: Any, k: int, coordinates: Coordinates) -> Parameters:
             f"{profiles.shape}."
         )
     v = coordinates.from_units(profiles, intercepts)
-    largest = np.abs(v).max(axis=1, keepdims=True)
-    return Parameters(v / np.maximum(largest / LARGEST_START, 1), np.log(weights))
+    v /= np.maximum(np.abs(v).max(axis=1, keepdims=True) / LARGEST_START, 1)
+    if of_weights is None:
+        return Parameters(v, np.log(weights))
+    return Parameters(v, of_weights.logits, membership=of_weights.membership)
 
 
 def _one_per_component(values: Any, name: str, k: int) -> Vector:

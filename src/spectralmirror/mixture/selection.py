@@ -56,7 +56,10 @@ CRITERIA: dict[str, Callable[[Candidate], float]] = {
 
 
 def select(
-    fit_k: Callable[..., Candidate], n_visible: Callable[[], int], criterion: str
+    fit_k: Callable[..., Candidate],
+    n_visible: Callable[[], int],
+    criterion: str,
+    first: int = 1,
 ) -> tuple[Candidate, dict[int, Candidate]]:
     """Fit 1, 2, ... components until the criterion no longer improves.
 
@@ -70,6 +73,8 @@ def select(
         tried, unless some are left without rows before.
     criterion : str
         One of `CRITERIA`.
+    first : int
+        The smallest number of components that is tried.
 
     Returns
     -------
@@ -79,9 +84,9 @@ def select(
         All fits, by their number of components.
     """
     score = CRITERIA[criterion]
-    best = candidate = fit_k(1, None, None)
-    tried, least = {1: best}, n_visible()
-    for k in range(2, MOST_COMPONENTS + 1):
+    best = candidate = fit_k(first, None, None)
+    tried, least = {first: best}, n_visible()
+    for k in range(first + 1, max(MOST_COMPONENTS, first) + 1):
         candidate = fit_k(k, candidate, FEW_STARTS)
         if candidate.fit.n_dropped:
             break

@@ -113,6 +113,11 @@ def on_parts(
                     f"{method.__name__} takes Dask collections without a history: its persons may "
                     "be in any partition. Compute them first."
                 )
+            if given.get("membership") is not None:
+                raise ValueError(
+                    f"{method.__name__} takes Dask collections without membership: its lines may "
+                    "be in any partition. Compute them first."
+                )
             if np.ndim(given.get("component_weights", 0)) > 1:
                 raise ValueError(
                     "component_weights must hold one number per component for Dask collections."

@@ -327,11 +327,12 @@ class InMemoryGroups(GroupedRows):
     def with_features(self, X: Matrix) -> InMemoryGroups:
         """Return the same rows with other features, given in the order in which rows are read."""
         index = self.present_index()
-        weight, keys, traits = (
-            None if column is None else column[index]
-            for column in (self.rows.weight, self.rows.keys, self.rows.traits)
-        )
-        rows = Rows(X, self.rows.y[index], weight, keys=keys, traits=traits)
+        columns: dict[str, Any] = {
+            name: getattr(self.rows, name)[index]
+            for name in ("y", "weight", "keys", "traits")
+            if getattr(self.rows, name) is not None
+        }
+        rows = Rows(X, **columns)
         return InMemoryGroups(
             rows, None if self.starts is None else np.arange(len(index)), self.starts
         )

@@ -112,12 +112,12 @@ class Rows:
         return values if self.weight is None else values * self.weight
 
     def __getitem__(self, index: slice | NDArray[np.int64]) -> Rows:
-        weight, keys, traits = (
-            None if column is None else column[index]
-            for column in (self.weight, self.keys, self.traits)
-        )
-        X, y = self.X[index], self.y[index]
-        return replace(self, X=X, y=y, weight=weight, keys=keys, traits=traits)
+        columns: dict[str, Any] = {
+            name: getattr(self, name)[index]
+            for name in ("X", "y", "weight", "keys", "traits")
+            if getattr(self, name) is not None
+        }
+        return replace(self, **columns)
 
     def blocks(self, factor: int = 1) -> Iterator[Rows]:
         """Yield the rows in order, one block at a time; a single empty block if there are none.

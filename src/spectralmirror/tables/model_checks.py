@@ -26,6 +26,15 @@ SPREAD = {
     "spread_evidence_",
     "_n_spread",
 }
+#: The same for what the weights of the classes depend on.
+MEMBERSHIP = {
+    "membership_coef_",
+    "membership_intercept_",
+    "membership_coef_standard_error_",
+    "membership_intercept_standard_error_",
+    "_membership_mean",
+    "_membership_scale",
+}
 
 
 def is_whole(model: Any) -> bool:
@@ -117,6 +126,7 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         and (model.sharpness_ >= 0).all()
         and np.isfinite(_largest_scores(model, model.coef_, model.intercept_)).all()
         and _is_spread(model, d)
+        and _is_membership(model, k)
         and (root is None or _is_root(model, root, k, d))
         and _is_covariance(model, k, d)
         and model.classes_.shape == (2,)  # np.unique may take minutes, even if there are no bytes
@@ -128,11 +138,13 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
 def _is_root(model: Any, root: Any, k: int, d: int) -> bool:
     """Return whether this can be a root of a covariance of the parameters.
 
-    These are k (d + 1) coefficients, (d + 1) q entries of B, row by row, and k - 1 logits.
+    These are k (d + 1) coefficients, (d + 1) q entries of B, row by row, and, for k - 1 classes,
+    the coefficients of the weights and a logit.
     """
     q = model.spread_.shape[1] if hasattr(model, "spread_") else 0
     of_profiles, of_spread = k * (d + 1), (d + 1) * q
-    shape = (of_profiles + of_spread + k - 1, *np.shape(root)[1:])
+    of_weights = (k - 1) * (_n_covariates(model) + 1)
+    shape = (of_profiles + of_spread + of_weights, *np.shape(root)[1:])
     if not _is_array(root, shape) or root.ndim != 2:
         return False
     profiles, B, _ = np.split(root, [of_profiles, of_profiles + of_spread])
@@ -145,14 +157,41 @@ def _is_root(model: Any, root: Any, k: int, d: int) -> bool:
 def _is_covariance(model: Any, k: int, d: int) -> bool:
     """Return whether the covariance of the estimates has the right shape, or there is none.
 
-    These are k (d + 1) coefficients, k weights and the free entries of B; older models have the
-    coefficients only.
+    These are k (d + 1) coefficients, k weights, the free entries of B and what the weights of all
+    classes but the first depend on; older models have the coefficients only.
     """
     C = model.covariance_
     if C is None:
         return True
-    sizes = k * (d + 1), k * (d + 2) + getattr(model, "_n_spread", 0)
+    of_weights = (k - 1) * (_n_covariates(model) + 1)
+    sizes = k * (d + 1), k * (d + 2) + getattr(model, "_n_spread", 0) + of_weights
     return C.dtype == np.float64 and C.shape in [(size, size) for size in sizes]
+
+
+def _n_covariates(model: Any) -> int:
+    """Return the number of covariates of the weights; older models have none."""
+    return model.membership_coef_.shape[1] if hasattr(model, "membership_coef_") else 0
+
+
+def _is_membership(model: Any, k: int) -> bool:
+    """Return whether what the weights depend on fits together, or an older model has none."""
+    found = MEMBERSHIP & set(vars(model))
+    if not found:
+        return True
+    q = _n_covariates(model)
+    names = getattr(model, "membership_names_in_", np.empty(0, dtype=object))
+    return bool(
+        found == MEMBERSHIP
+        and _is_array(model.membership_coef_, (k, q))
+        and _is_array(model.membership_intercept_, (k,))
+        and np.shape(model.membership_coef_standard_error_) == (k, q)
+        and np.shape(model.membership_intercept_standard_error_) == (k,)
+        and _is_array(model._membership_mean, (q,))
+        and _is_array(model._membership_scale, (q,))
+        and (model._membership_scale > 0).all()
+        and names.shape == (q,)
+        and _are_texts(names.tolist(), list)
+    )
 
 
 def _columns(B: Any, n: int) -> Any:

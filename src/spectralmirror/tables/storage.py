@@ -24,8 +24,9 @@ __all__ = ["load", "load_with_version", "save"]
 
 #: Increased when earlier versions cannot read the files of this one. Files of every format up to
 #: this one can be read. Format 1 names classes by the modules in which they were; format 2 has no
-#: penalties that were chosen from the data; format 3 has no spread of people within a class.
-FORMAT = 4
+#: penalties that were chosen from the data; format 3 has no spread of people within a class;
+#: format 4 has no weights that depend on covariates, and no covariance of weights.
+FORMAT = 5
 
 
 def save(model: Any, path: str | Path) -> None:
