@@ -61,7 +61,8 @@ def test_the_average_over_normal_scores(theta, name, error):
     exact = np.tensordot(masses / masses.sum(), np.exp(response.log_f(grid)), axes=1)
     for c, v in enumerate(variance):
         signed = np.tile(mean, (K, 1))
-        found = theta.joint_of_rows(signed, np.full_like(signed, v), response)
+        log_p = theta.parameters.log_weights[:, None]
+        found = theta.joint_of_rows(signed, np.full_like(signed, v), response, log_p)
         found = np.exp(found - theta.parameters.log_weights[:, None])
         np.testing.assert_allclose(found, np.tile(exact[:, c], (K, 1)), atol=error)
 

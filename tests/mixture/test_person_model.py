@@ -12,7 +12,7 @@ COEF, INTERCEPT, WEIGHTS = np.array([[1.5, -1.0], [-1.0, 0.5]]), np.array([0.3, 
 #: B for two coefficients and the intercept, in two dimensions.
 B = np.array([[0.8, 0.0], [0.3, 0.6], [-0.4, 0.5]])
 MODEL = PersonModel(
-    lambda X: (X @ COEF.T + INTERCEPT, X @ B[:2] + B[2]), np.array(WEIGHTS), RESPONSES["logistic"]
+    lambda X: (X @ COEF.T + INTERCEPT, X @ B[:2] + B[2]), np.log([WEIGHTS]), RESPONSES["logistic"]
 )
 
 

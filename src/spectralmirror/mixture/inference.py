@@ -75,11 +75,11 @@ def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> Standar
     parameters, counts = fit.ascent.parameters, not grouped.rows.has_fractions
     theta = covariance(fit.likelihood, parameters, fit.information, robust=robust, counts=counts)
     joint = in_units(fit.likelihood, parameters, theta)
-    ends = np.cumsum([k * (d + 1), k, len(parameters.spread)])
-    of_profiles, weights, _, of_weights = np.split(_root_of_diagonal(joint), ends)
+    of_profiles, weights, _ = np.split(_root_of_diagonal(joint), [k * (d + 1), k * (d + 2)])
     errors = of_profiles.reshape(k, d + 1)
-    q = parameters.membership.shape[1]
-    of_weights = np.vstack([np.zeros(q + 1), of_weights.reshape(-1, q + 1)])
+    of_weights = _root_of_diagonal(_of_membership(fit.likelihood, parameters, theta))
+    of_weights = of_weights.reshape(k - 1, parameters.n_fixed)
+    of_weights = np.pad(of_weights, ((1, 0), (0, 0)))  # the first class is the reference
     # the scores of entries of B vanish with them: the larger error of both covariances is right
     both = [SpreadUnits.errors(fit, whitening, C) for C in (theta, fit.information.inverse)]
     of_spread = np.maximum(both[0][0], both[1][0]), max(both[0][1], both[1][1])
@@ -117,9 +117,9 @@ def in_units(likelihood: Likelihood, parameters: Parameters, theta: Matrix) -> M
     """Transform a covariance of theta to the units of x, by the delta method: J theta J'.
 
     Returns the covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k). With a spread, the free
-    entries b of B follow, per standard deviation of the features; then the coefficients and the
-    intercept of the weights of each class but the first. p_l are averages over the groups, whose
-    covariates are taken for fixed.
+    entries b of B follow, per standard deviation of the features. If the weights depend on
+    covariates, their coefficients and intercepts follow for each class but the first; p_l are
+    then averages over the groups, whose covariates are taken for fixed.
     """
     k, p = parameters.profiles.shape
     coordinates = likelihood.coordinates
@@ -128,9 +128,10 @@ def in_units(likelihood: Likelihood, parameters: Parameters, theta: Matrix) -> M
         T[:, -1] -= T[:, :-1] @ coordinates.origin.astype(np.float64)
     if not coordinates.intercept:
         T[:, -1] = 0.0
-    of_weights = likelihood.mean_weights(parameters)[1][:, : (k - 1) * parameters.n_fixed]
-    membership = likelihood.membership or Membership.none()
-    of_logits = np.vstack([of_weights, membership.derivative_in_units(k)])
+    n_logits = (k - 1) * parameters.n_fixed
+    of_logits = likelihood.mean_weights(parameters)[1][:, :n_logits]
+    if parameters.n_fixed > 1:
+        of_logits = np.vstack([of_logits, _derivative(likelihood, parameters)])
 
     def carried(columns: Matrix) -> Matrix:
         """Return J times columns that have a line for each entry of theta."""
@@ -141,6 +142,17 @@ def in_units(likelihood: Likelihood, parameters: Parameters, theta: Matrix) -> M
         return np.vstack(parts)
 
     return carried(carried(theta).T)
+
+
+def _of_membership(likelihood: Likelihood, parameters: Parameters, theta: Matrix) -> Matrix:
+    """Return the covariance of coefficients and intercepts of the weights, but the first class."""
+    J = _derivative(likelihood, parameters)
+    first = len(theta) - len(J)
+    return np.asarray(J @ theta[first:, first:] @ J.T)
+
+
+def _derivative(likelihood: Likelihood, parameters: Parameters) -> Matrix:
+    return (likelihood.membership or Membership.none()).derivative_in_units(len(parameters))
 
 
 def _root_of_diagonal(matrix: Matrix) -> Vector:

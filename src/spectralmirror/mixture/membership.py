@@ -77,7 +77,7 @@ class Membership:
         ((k - 1) (q + 1), (k - 1) (q + 1)).
         """
         relative = np.eye(k)[1:, : k - 1]
-        relative[:, 0] -= 1
+        relative[:, :1] -= 1
         return np.asarray(np.kron(relative, self._to_units), dtype=np.float64)
 
     @property

@@ -89,7 +89,7 @@ class MixturePosteriors(MembershipWeights):
         log_p = self._log_weights(self._of_membership, lines)
         return PersonModel(scores, log_p, self._fitted_response)
 
-    def _person_models(self, lines: Matrix | None) -> Iterator[PersonModel]:
+    def _person_models(self, lines: Matrix | None = None) -> Iterator[PersonModel]:
         """Yield the model of persons for draws of the parameters; one if they are known."""
         theta = self._parameter_posterior
         if theta is None:

@@ -163,7 +163,8 @@ def _is_covariance(model: Any, k: int, d: int) -> bool:
     C = model.covariance_
     if C is None:
         return True
-    of_weights = (k - 1) * (_n_covariates(model) + 1)
+    q = _n_covariates(model)
+    of_weights = (k - 1) * (q + 1) if q else 0
     sizes = k * (d + 1), k * (d + 2) + getattr(model, "_n_spread", 0) + of_weights
     return C.dtype == np.float64 and C.shape in [(size, size) for size in sizes]
 
