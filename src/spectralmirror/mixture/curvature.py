@@ -122,13 +122,13 @@ def _of_piece(
     if not products:
         return Curvature(splits, found, np.zeros(0), np.zeros(0))
     C = covariates_or_ones(likelihood, block)
-    k, share = len(r), np.eye(len(r))[:, :, None] - r
-    mixed = np.array([[s(c, share[c, m] * weighted[c], C) for m in range(k)] for c in range(k)])
+    eye = np.eye(len(r))[:, :, None]
+    mixed = np.array([s(c, weighted[c] * (eye[c] - r), C) for c in range(len(r))])
     return Curvature(splits, found, mixed, of_weights(likelihood, parameters, block, r, C))
 
 
-#: (component, a number for each group, C) -> sum_G a_G s_l c', shape (p, q + 1)
-ScoreSums = Callable[[int, Vector, Matrix], Matrix]
+#: (component, k numbers a for each group, C) -> sum_G a_mG s_l c', shape (k, p, q + 1)
+ScoreSums = Callable[[int, Matrix, Matrix], AnyArray]
 
 
 def _of_rows(
@@ -142,10 +142,7 @@ def _of_rows(
         for b in range(a + 1):
             found[a, b] = found[b, a] = quadratic(Z, weighted[a] * r[b] * g[a] * g[b])
 
-    def score_sums(c: int, a: Vector, C: Matrix) -> Matrix:
-        return np.asarray(Z.T @ ((a * g[c])[:, None] * C).astype(Z.dtype), dtype=np.float64)
-
-    return splits, found, score_sums
+    return splits, found, lambda c, a, C: _against(Z, a * g[c], C)
 
 
 def _of_groups(
@@ -163,7 +160,14 @@ def _of_groups(
         for b in range(a + 1):
             found[a, b] = (s[a] * (weighted[a] * r[b])[:, None]).T @ s[b]
             found[b, a] = found[a, b].T
-    return splits, found, lambda c, a, C: s[c].T @ (a[:, None] * C)
+    return splits, found, lambda c, a, C: _against(s[c], a, C)
+
+
+def _against(S: AnyArray, a: Matrix, C: Matrix) -> AnyArray:
+    """Return sum_i a_mi s_i c_i' for all m: one matrix product."""
+    right = (a.T[:, :, None] * C[:, None]).reshape(len(C), -1).astype(S.dtype)
+    found = np.asarray(S.T @ right, dtype=np.float64)
+    return found.reshape(S.shape[1], len(a), -1).transpose(1, 0, 2)
 
 
 def quadratic(Z: AnyArray, q: Vector) -> Matrix:
