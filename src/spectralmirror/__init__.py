@@ -40,7 +40,8 @@ _MODULE_OF = {
 #: The extra of those whose module cannot be imported without one.
 _EXTRA_OF = {"FittedTable": "files", "Recipe": "files", "Scan": "files", "scan": "files"}
 _SUBMODULES = {
-    *("baselines", "dask", "datasets", "metrics", "plotting", "report", "responses", "spark"),
+    *("baselines", "dask", "datasets", "effects", "metrics", "plotting", "report", "responses"),
+    "spark",
 }
 
 __all__ = ["__version__", *_MODULE_OF]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfcx, expit, log_expit, log_ndtr, ndtr
 
-__all__ = ["RESPONSES", "Response", "get_response"]
+__all__ = ["RESPONSES", "Response", "get_response", "normal_mean"]
 
 Values = NDArray[np.float64]
 
@@ -97,30 +97,41 @@ class Response:
     def averaged(self, t: ArrayLike, deviation: ArrayLike) -> Values:
         """Return E f(t + deviation z) for z ~ N(0, 1), of the shape to which both broadcast.
 
-        By the trapezoidal rule, which is exact to 1e-8 or so for a smooth f if its steps are small
-        compared with 1 and with 1 / deviation.
+        A step has a closed form; other averages are those of :func:`normal_mean`.
         """
         t, s = np.broadcast_arrays(np.asarray(t, np.float64), np.asarray(deviation, np.float64))
         if self.surrogate is not None:  # a step
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.where(s > 0, ndtr(t / s), self.f(t))
-        found = np.empty(t.shape)
-        level = np.ceil(np.log2(np.clip(s, LEAST_FINE, MOST_FINE) / LEAST_FINE))
-        for one in np.unique(level):
-            here = level == one
-            h = 1 / (LEAST_FINE * 2.0**one)
-            z = h * np.arange(-np.ceil(FARTHEST / h), np.ceil(FARTHEST / h) + 1)
-            w = np.exp(-0.5 * z * z)
-            found[here] = sum(
-                (p * self.f(t[here] + x * s[here]) for x, p in zip(z, w / w.sum(), strict=True)),
-                start=np.zeros(int(here.sum())),
-            )
-        return found
+        return normal_mean(lambda at, _: self.f(at), t, s)
 
     def expected_label(self, t: ArrayLike) -> Values:
         """Return E[y | <u, x> = t] = 2 f(t) - 1, the paper's g, computed as f(t) - f(-t)."""
         t = np.asarray(t, dtype=np.float64)
         return self.f(t) - self.f(-t)
+
+
+def normal_mean(
+    function: Callable[[Values, float], Values], t: ArrayLike, deviation: ArrayLike
+) -> Values:
+    """Return E g(t + deviation z, z) for z ~ N(0, 1), of the shape to which both broadcast.
+
+    By the trapezoidal rule, which is exact to 1e-8 or so for a smooth g if its steps are small
+    compared with 1 and with 1 / deviation.
+    """
+    t, s = np.broadcast_arrays(np.asarray(t, np.float64), np.asarray(deviation, np.float64))
+    found = np.empty(t.shape)
+    level = np.ceil(np.log2(np.clip(s, LEAST_FINE, MOST_FINE) / LEAST_FINE))
+    for one in np.unique(level):
+        here = level == one
+        h = 1 / (LEAST_FINE * 2.0**one)
+        z = h * np.arange(-np.ceil(FARTHEST / h), np.ceil(FARTHEST / h) + 1)
+        w = np.exp(-0.5 * z * z)
+        found[here] = sum(
+            (p * function(t[here] + x * s[here], x) for x, p in zip(z, w / w.sum(), strict=True)),
+            start=np.zeros(int(here.sum())),
+        )
+    return found
 
 
 def _complement(t: ArrayLike) -> Values:

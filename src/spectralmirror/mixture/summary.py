@@ -37,6 +37,8 @@ def letters(k: int) -> list[str]:
 
 def quantile(mixture: Any, level: float) -> float:
     """Return the half-width of a confidence interval in standard errors."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
     return float(t.isf((1 - level) / 2, getattr(mixture, "degrees_of_freedom_", np.inf)))
 
 
@@ -127,8 +129,6 @@ class Line(NamedTuple):
 
 def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
     """Return the table as text, or as a DataFrame."""
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
     lines = table(mixture, level)
     if not as_frame:
         return text(mixture, lines, level)

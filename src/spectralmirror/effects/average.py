@@ -1,0 +1,157 @@
+"""Average effects of features on the probability of a label, with delta-method errors."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from spectralmirror.effects.derivatives import EffectSums, Model, OtherValues
+from spectralmirror.effects.results import LEVELS, OVERALL, SLOPE, AverageEffects
+from spectralmirror.effects.selected import checked_weights, feature_index, feature_names
+from spectralmirror.mixture.summary import letters, quantile
+from spectralmirror.rows.checks import check_features, is_dask
+from spectralmirror.rows.containers import output_container
+from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
+from spectralmirror.rows.weights import check_weights
+
+__all__ = ["average_effects"]
+
+
+def average_effects(
+    model: Any,
+    X: Any,
+    *,
+    features: Any = None,
+    sample_weight: Any = None,
+    component_weights: Any = None,
+    level: float = 0.95,
+) -> AverageEffects:
+    """Return the average change of P(y = classes_[1] | x) with each feature.
+
+    Averages are over the rows of X. For a feature whose values in X are all 0 or 1, this is the
+    mean of P(x with 1) - P(x with 0); for others it is the mean of the derivative dP/dx_j. If
+    persons of one class differ (`spread`), P is an average over them.
+
+    Lines "A", "B", ... are the effects on persons of each class, P = E f(<u_l + B z, x> + b_l). The
+    last line, "overall", is their mean with the weights p_l: the effect on a person whose class is
+    not known.
+
+    Standard errors follow from `covariance_` of the model by the delta method. They treat the rows
+    of X as given, as Stata's and statsmodels' do. They are NaN if the model has no standard errors,
+    as with "hard" labels, and for models that were stored without the covariance of their weights.
+
+    Parameters
+    ----------
+    model : LinearClassifierMixture
+        A fitted mixture.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or a source
+        The rows to average over, as a rule those that were fitted. A source
+        (:func:`spectralmirror.scan`) is read twice.
+    features : list of str or int, default=None
+        Names or indices of features; None means all.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+    component_weights : array-like of shape (k,), default=None
+        Weights to use in place of `weights_` for the last line, taken as known.
+    level : float, default=0.95
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    AverageEffects
+        A table that can be printed; :meth:`AverageEffects.to_frame` returns it as a DataFrame.
+
+    Examples
+    --------
+    >>> from spectralmirror import LinearClassifierMixture
+    >>> from spectralmirror.datasets import make_linear_classifier_mixture
+    >>> from spectralmirror.effects import average_effects
+    >>> X, y, _ = make_linear_classifier_mixture(5_000, 3, weights=[0.7, 0.3], random_state=0)
+    >>> mixture = LinearClassifierMixture(random_state=0).fit(X, y)
+    >>> average_effects(mixture, X, features=[0, 1]).estimate.shape  # A, B and overall
+    (3, 2)
+    """
+    check_is_fitted(model, "coef_")
+    q, names = quantile(model, level), feature_names(model)
+    chosen = range(len(names)) if features is None else _listed(features)
+    indices = np.array([feature_index(model, one) for one in chosen], dtype=np.intp)
+    p, weights_known = checked_weights(model, component_weights)
+    rows = _rows(model, X, sample_weight)
+    discrete = reduce(rows, OtherValues.of).count[indices] == 0
+    sums = reduce(rows, partial(EffectSums.of, Model.of(model, indices, discrete)))
+    by_class = sums.effects / sums.weight
+    estimate = np.vstack([by_class, p @ by_class])
+    errors = np.full(estimate.shape, np.nan)
+    C = _joint_covariance(model)
+    if C is not None:
+        slopes = _slopes(sums, p, by_class, weights_known=weights_known)
+        variances = np.einsum("cji,cji->cj", slopes @ C, slopes)
+        errors = np.sqrt(np.maximum(variances, 0))
+    return AverageEffects(
+        model.classes_[1],
+        [*letters(model.n_components_), OVERALL],
+        [names[j] for j in indices],
+        [LEVELS if one else SLOPE for one in discrete],
+        estimate,
+        errors,
+        estimate - q * errors,
+        estimate + q * errors,
+        level,
+        output_container(model),
+    )
+
+
+def _slopes(sums: EffectSums, p: Vector, by_class: Matrix, *, weights_known: bool) -> AnyArray:
+    """Return the derivatives of all effects by the entries of `covariance_`, (k + 1, m, size)."""
+    by_profiles, by_spread = sums.by_profiles / sums.weight, sums.by_spread / sums.weight
+    k, m, one = by_profiles.shape
+    found = np.zeros((k + 1, m, k * (one + 1) + by_spread.shape[2]))
+    for c in range(k):
+        own = slice(c * one, (c + 1) * one)
+        found[c, :, own], found[k, :, own] = by_profiles[c], p[c] * by_profiles[c]
+        if not weights_known:
+            found[k, :, k * one + c] = by_class[c]
+    found[:k, :, k * (one + 1) :] = by_spread
+    found[k, :, k * (one + 1) :] = np.tensordot(p, by_spread, axes=1)
+    return found
+
+
+def _joint_covariance(model: Any) -> Matrix | None:
+    """Return `covariance_`, or None for models that have none of the weights."""
+    k, d = model.coef_.shape
+    C: Matrix | None = model.covariance_
+    return None if C is None or len(C) < k * (d + 2) else C
+
+
+def _rows(model: Any, X: Any, sample_weight: Any) -> Any:
+    """Return the rows to average over."""
+    if hasattr(X, "grouped_rows"):
+        if sample_weight is not None:
+            raise ValueError("sample_weight belongs to the scan: name its column there.")
+        grouped, _ = X.grouped_rows()
+        if grouped.rows.n_features != model.n_features_in_:
+            raise ValueError(
+                f"The source has {grouped.rows.n_features} features, but the model was fitted to "
+                f"{model.n_features_in_}."
+            )
+        return grouped.rows
+    if is_dask(X):
+        raise ValueError("average_effects takes no Dask collection: compute a sample of its rows.")
+    X = check_features(X, model)
+    weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0], X.dtype)
+    return Rows(X, np.zeros(X.shape[0]), weight)
+
+
+def _listed(features: Any) -> list[Any] | NDArray[Any]:
+    if isinstance(features, str | int):
+        return [features]
+    found = list(features)
+    if not found:
+        raise ValueError("features is empty: name at least one, or pass None for all.")
+    return found

@@ -1,0 +1,43 @@
+"""Which features and weights are meant."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from spectralmirror.rows.types import Vector
+
+__all__ = ["checked_weights", "feature_index", "feature_names"]
+
+
+def feature_names(model: Any) -> list[str]:
+    """Return the names of the features; x0, x1, ... if they have none."""
+    d = model.n_features_in_
+    return [str(name) for name in getattr(model, "feature_names_in_", [f"x{j}" for j in range(d)])]
+
+
+def feature_index(model: Any, feature: Any) -> int:
+    """Return the index of a feature that is named, or given by its index."""
+    names = feature_names(model)
+    if isinstance(feature, str):
+        if feature not in names:
+            known = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+            raise ValueError(f"There is no feature {feature!r}: the model has {known}.")
+        return names.index(feature)
+    fits = isinstance(feature, Integral) and not isinstance(feature, bool)
+    if not fits or not -len(names) <= int(feature) < len(names):
+        raise ValueError(f"A feature is a name or an index below {len(names)}, got {feature!r}.")
+    return int(feature) % len(names)
+
+
+def checked_weights(model: Any, component_weights: Any) -> tuple[Vector, bool]:
+    """Return one weight for each class, and whether they were given and so have no error."""
+    if component_weights is None:
+        return model.weights_, False
+    if np.ndim(component_weights) != 1:
+        raise ValueError(
+            f"component_weights must hold {model.n_components_} numbers, one for each class."
+        )
+    return model._component_weights(component_weights, 1)[0], True
