@@ -8,13 +8,18 @@ from functools import partial
 
 import numpy as np
 
-from spectralmirror.mixture.group_scores import covariates_or_ones, of_weights, row_derivatives
+from spectralmirror.mixture.group_scores import (
+    covariates_or_ones,
+    of_weights,
+    own_curvature,
+    quadratic,
+    row_derivatives,
+)
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.mixture.tied_curvature import tied_split_matrices
 from spectralmirror.rows.grouped import Block
-from spectralmirror.rows.kernels import weighted_sums
 from spectralmirror.rows.reduce import Sums, added, reduce
-from spectralmirror.rows.types import AnyArray, Matrix, Vector
+from spectralmirror.rows.types import AnyArray, Matrix
 
 __all__ = ["Curvature", "coupling", "curvature", "quadratic", "split_matrices"]
 
@@ -118,7 +123,7 @@ def _of_piece(
     weighted, g, h = row_derivatives(likelihood, block, posterior)
     Z = block.with_ones(likelihood.coordinates.shift)
     sums = _of_rows if block.starts is None else _of_groups
-    splits, found, s = sums(Z, block, r, weighted, g * block.y, h, products)
+    splits, found, s = sums(Z, block, posterior, weighted, g * block.y, h, products)
     if not products:
         return Curvature(splits, found, np.zeros(0), np.zeros(0))
     C = covariates_or_ones(likelihood, block)
@@ -132,10 +137,16 @@ ScoreSums = Callable[[int, Matrix, Matrix], AnyArray]
 
 
 def _of_rows(
-    Z: AnyArray, block: Block, r: Matrix, weighted: Matrix, g: Matrix, h: Matrix, products: bool
+    Z: AnyArray,
+    block: Block,
+    posterior: Posterior,
+    weighted: Matrix,
+    g: Matrix,
+    h: Matrix,
+    products: bool,
 ) -> tuple[AnyArray, AnyArray, ScoreSums]:
     """Sum over rows, each of which is its own group: s_l s_m' = g_l g_m z z'."""
-    k = len(r)
+    r, k = posterior.responsibilities, len(g)
     splits = np.array([quadratic(Z, weighted[c] * (g[c] ** 2 + h[c])) for c in range(k)])
     found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
     for a in range(len(found)):
@@ -146,14 +157,24 @@ def _of_rows(
 
 
 def _of_groups(
-    Z: AnyArray, block: Block, r: Matrix, weighted: Matrix, g: Matrix, h: Matrix, products: bool
+    Z: AnyArray,
+    block: Block,
+    posterior: Posterior,
+    weighted: Matrix,
+    g: Matrix,
+    h: Matrix,
+    products: bool,
 ) -> tuple[AnyArray, AnyArray, ScoreSums]:
     """Sum over groups of several rows."""
-    k, starts = len(r), block.sizes.cumsum() - block.sizes
+    r, k, starts = posterior.responsibilities, len(g), block.sizes.cumsum() - block.sizes
     s = np.array([np.add.reduceat(Z * g[c, :, None], starts, axis=0) for c in range(k)])
     each = block.of_rows(weighted)
     splits = np.array(
-        [(s[c] * weighted[c, :, None]).T @ s[c] + quadratic(Z, each[c] * h[c]) for c in range(k)]
+        [
+            (s[c] * weighted[c, :, None]).T @ s[c]
+            + own_curvature(block, Z, each[c], posterior.slopes[c], h[c])
+            for c in range(k)
+        ]
     )
     found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
     for a in range(len(found)):
@@ -168,9 +189,3 @@ def _against(S: AnyArray, a: Matrix, C: Matrix) -> AnyArray:
     right = (a.T[:, :, None] * C[:, None]).reshape(len(C), -1).astype(S.dtype)
     found = np.asarray(S.T @ right, dtype=np.float64)
     return found.reshape(S.shape[1], len(a), -1).transpose(1, 0, 2)
-
-
-def quadratic(Z: AnyArray, q: Vector) -> Matrix:
-    """Return sum_i q_i z_i z_i'."""
-    none = np.empty((0, len(Z)), dtype=Z.dtype)
-    return weighted_sums(Z, q.astype(Z.dtype), none, None)[1]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from spectralmirror.mixture.curvature import quadratic
+from spectralmirror.mixture.group_scores import quadratic
 from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.rows.grouped import Block

@@ -10,17 +10,21 @@ from functools import partial
 
 import numpy as np
 
+from spectralmirror.mixture.choice_sets import mean_of_sets, slopes_of_choices
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.rows.grouped import Block
+from spectralmirror.rows.kernels import weighted_sums
 from spectralmirror.rows.reduce import added, reduce
-from spectralmirror.rows.types import AnyArray, Matrix
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = [
     "class_scores",
     "covariates_or_ones",
     "group_scores",
     "of_weights",
+    "own_curvature",
     "pulls",
+    "quadratic",
     "row_derivatives",
     "score_products",
 ]
@@ -36,6 +40,27 @@ def row_derivatives(
     if shares is not None:
         g, h = g * shares, h * shares
     return r if w is None else r * w, g, h
+
+
+def own_curvature(block: Block, Z: AnyArray, q: Vector, slopes: Vector, h: Vector) -> Matrix:
+    """Return sum_i q_i (log f)'' z_i z_i' for one component; q is the same for rows of a group.
+
+    h is (log f)'' times the share of each row in the weight of its group. The second derivatives of
+    a choice set are -sum_j pi_j z_j z_j' + m m' with m = sum_j pi_j z_j.
+    """
+    if block.set_starts is None:
+        return quadratic(Z, q * h)
+    shares = block.shares[1]
+    q = q if shares is None else q * shares
+    m = mean_of_sets(Z, block, slopes[None])[0]
+    pi = slopes_of_choices(slopes, block.y)
+    return quadratic(m, q[block.set_starts]) - quadratic(Z, q * pi)
+
+
+def quadratic(Z: AnyArray, q: Vector) -> Matrix:
+    """Return sum_i q_i z_i z_i'."""
+    none = np.empty((0, len(Z)), dtype=Z.dtype)
+    return weighted_sums(Z, q.astype(Z.dtype), none, None)[1]
 
 
 def pulls(block: Block, posterior: Posterior) -> Matrix:

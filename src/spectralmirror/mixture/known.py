@@ -33,8 +33,8 @@ def numbered(likelihood: Likelihood, start: Parameters) -> Parameters:
     start = likelihood.admitted(start)
 
     def fits(block: Block) -> Matrix:
-        signed = likelihood.scores(block.X, start.profiles) * block.y
-        of_groups = block.sums(likelihood.response.log_f(signed))
+        t = likelihood.scores(block.X, start.profiles)
+        of_groups = block.sums(likelihood.log_f(block, t))
         classes = block.group_traits[:, -1].astype(np.intp)
         found = np.zeros((k, k))
         np.add.at(found, classes[classes >= 0], of_groups.T[classes >= 0])

@@ -27,6 +27,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import block_diag
 
+from spectralmirror.mixture.choice_sets import (
+    choice_probabilities,
+    log_chosen,
+    slopes_of_choices,
+)
 from spectralmirror.mixture.constraints import Constraints
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.membership import Membership, log_weights_at
@@ -229,6 +234,10 @@ class Likelihood:
     def posterior(self, block: Block, parameters: Parameters) -> Posterior:
         """Return the responsibilities of the components for a block."""
         t = self.scores(block.X, parameters.profiles)
+        if block.set_starts is not None:
+            pi, log_pi = choice_probabilities(t, block.set_starts)
+            joint = self._joint(block, log_chosen(log_pi, block.y), parameters)
+            return _normalised(joint, t, slopes_of_choices(pi, block.y))
         t *= block.y
         furthest = -float(t.min(initial=0))
         simple = self.response.canonical and furthest < FURTHEST
@@ -250,11 +259,7 @@ class Likelihood:
         else:
             slopes = self.response.slope(t)
             joint = self._joint(block, self.response.log_f(t), parameters)
-        largest = joint.max(axis=0)
-        joint = np.exp(joint - largest)
-        total = joint.sum(axis=0)
-        joint /= total
-        return Posterior(largest + np.log(total), joint, t, slopes)
+        return _normalised(joint, t, slopes)
 
     def expanded(self, parameters: Parameters) -> Parameters:
         """Return the components as the rows see them: k R tied ones if there is a spread."""
@@ -335,8 +340,17 @@ class Likelihood:
 
     def joint(self, block: Block, parameters: Parameters) -> Matrix:
         """Return log p_l + sum_i log f(y_i t_il) for each group, shape (k, n_groups)."""
-        log_f = self.response.log_f(self.scores(block.X, parameters.profiles) * block.y)
+        log_f = self.log_f(block, self.scores(block.X, parameters.profiles))
         return self._joint(block, log_f, parameters)
+
+    def log_f(self, block: Block, t: Matrix) -> Matrix:
+        """Return log P of each label, given the scores t of all components, shape (k, n).
+
+        Of a choice set, the chosen row has log P, and the others 0.
+        """
+        if block.set_starts is None:
+            return np.asarray(self.response.log_f(t * block.y))
+        return log_chosen(choice_probabilities(t, block.set_starts)[1], block.y)
 
     def _joint(self, block: Block, log_f: Matrix, parameters: Parameters) -> Matrix:
         _, shares = block.shares
@@ -484,6 +498,15 @@ class Likelihood:
         """Return the working coordinates z of a block, shape (n, p)."""
         coordinates = self.coordinates
         return np.asarray(block.with_ones(coordinates.shift) @ coordinates.of_rows.T)
+
+
+def _normalised(joint: Matrix, signed: Matrix, slopes: Matrix) -> Posterior:
+    """Return the posterior of components from the logarithms of joint probabilities."""
+    largest = joint.max(axis=0)
+    joint = np.exp(joint - largest)
+    total = joint.sum(axis=0)
+    joint /= total
+    return Posterior(largest + np.log(total), joint, signed, slopes)
 
 
 def _centred(coefficients: Matrix) -> Matrix:

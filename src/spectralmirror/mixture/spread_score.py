@@ -16,12 +16,13 @@ from functools import partial
 
 import numpy as np
 
+from spectralmirror.mixture.choice_sets import mean_of_sets, slopes_of_choices
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.group_scores import row_derivatives
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import added, reduce
-from spectralmirror.rows.types import Matrix
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["CLEARLY_DIFFERENT", "spread_score"]
 
@@ -53,10 +54,22 @@ def _of_piece(block: Block, likelihood: Likelihood, parameters: Parameters) -> M
     X = likelihood.working(block) @ likelihood.coordinates.from_standard
     _, g, h = row_derivatives(likelihood, block, posterior)
     w = block.shares[0]
+    own = zip(posterior.responsibilities, g, h, posterior.slopes, strict=True)
     d = sum(
-        r * (np.square(block.sums(X.T * (slopes * block.y))) + block.sums(np.square(X.T) * second))
-        for r, slopes, second in zip(posterior.responsibilities, g, h, strict=True)
+        r * (np.square(block.sums(X.T * (pull * block.y))) + _second(block, X, second, slopes))
+        for r, pull, second, slopes in own
     )
     d = np.vstack([d, np.sum(d, axis=0)]) / 2
     weighted = d if w is None else d * w
     return np.array([weighted.sum(axis=1), (weighted * d).sum(axis=1)])
+
+
+def _second(block: Block, X: Matrix, h: Vector, slopes: Vector) -> Matrix:
+    """Return H_ljj of each group, shape (p, n_groups)."""
+    if block.set_starts is None:
+        return block.sums(np.square(X.T) * h)
+    pi, shares = slopes_of_choices(slopes, block.y), block.shares[1]
+    of_sets = np.zeros_like(X)
+    of_sets[block.set_starts] = np.square(mean_of_sets(X, block, slopes[None])[0])
+    found = of_sets - np.square(X) * pi[:, None]
+    return block.sums((found if shares is None else found * shares[:, None]).T)

@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from spectralmirror.mixture.group_scores import own_curvature
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.spread import Spread
 from spectralmirror.rows.grouped import Block
@@ -60,7 +61,8 @@ def _of_block(block: Block, likelihood: Likelihood, parameters: Parameters) -> W
         rows = X * (slopes * block.y)[:, None]
         persons = block.sums(rows.T)
         products = (persons * r) @ persons.T - (rows.T * of_rows) @ rows
-        H = (X.T * (-of_rows * likelihood.response.curvature(signed, slopes))) @ X
+        second = likelihood.response.curvature(signed, slopes)
+        H = -own_curvature(block, X, of_rows, slopes, second)
         found.append(WithinPersons(products, H, float(r @ pairs), float(of_rows.sum())))
     return added(found)
 

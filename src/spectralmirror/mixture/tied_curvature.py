@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from scipy.linalg import block_diag
 
+from spectralmirror.mixture.choice_sets import mean_of_sets, slopes_of_choices
 from spectralmirror.mixture.group_scores import (
     class_scores,
     covariates_or_ones,
@@ -98,7 +99,15 @@ def _of_piece(
     Z = likelihood.working(block)
     scores = block.sums(((g * block.y)[:, :, None] * Z).transpose(0, 2, 1)).transpose(0, 2, 1)
     pairs = (Z[:, :, None] * Z[:, None]).reshape(len(Z), -1)
-    splits = ((block.of_rows(weighted) * h) @ pairs).reshape(len(g), Z.shape[1], -1)
+    each = block.of_rows(weighted)
+    if block.set_starts is not None:
+        shares = block.shares[1]
+        each = each if shares is None else each * shares
+        h = -slopes_of_choices(posterior.slopes, block.y)
+    splits = ((each * h) @ pairs).reshape(len(g), Z.shape[1], -1)
+    if block.set_starts is not None:
+        m = mean_of_sets(Z, block, posterior.slopes)
+        splits += (m * each[:, block.set_starts, None]).transpose(0, 2, 1) @ m
     splits += (scores * weighted[:, :, None]).transpose(0, 2, 1) @ scores
     return TiedCurvature(splits, *_of_scores(block, likelihood, parameters, posterior))
 

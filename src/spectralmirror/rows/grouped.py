@@ -41,6 +41,8 @@ class Block:
         First row of each group; None if every row is its own group.
     traits : ndarray of shape (n, m) or None
         What is known about the group of each row.
+    sets : ndarray of shape (n,) or None
+        The number of each row's choice set; None if labels are binary.
     """
 
     X: Features
@@ -48,11 +50,12 @@ class Block:
     weight: Vector | None
     starts: NDArray[np.int64] | None
     traits: Matrix | None = None
+    sets: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, rows: Rows, starts: NDArray[np.int64] | None = None) -> Block:
         """Return a block of whole groups; by default, every row is its own group."""
-        return cls(rows.X, rows.y, _double(rows.weight), starts, rows.traits)
+        return cls(rows.X, rows.y, _double(rows.weight), starts, rows.traits, rows.sets)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -74,6 +77,7 @@ class Block:
                 None if self.weight is None else self.weight[here],
                 None if self.starts is None else self.starts[first:last] - ends[first],
                 None if self.traits is None else self.traits[here],
+                None if self.sets is None else self.sets[here],
             )
 
     @cached_property
@@ -81,6 +85,13 @@ class Block:
         """Number of rows of each group."""
         starts = np.arange(len(self.y)) if self.starts is None else self.starts
         return np.diff(starts, append=len(self.y))
+
+    @cached_property
+    def set_starts(self) -> NDArray[np.int64] | None:
+        """First row of each choice set; None if labels are binary."""
+        if self.sets is None:
+            return None
+        return np.flatnonzero(np.append(True, self.sets[1:] != self.sets[:-1]))
 
     @cached_property
     def group_traits(self) -> Matrix:
@@ -329,7 +340,7 @@ class InMemoryGroups(GroupedRows):
         index = self.present_index()
         columns: dict[str, Any] = {
             name: getattr(self.rows, name)[index]
-            for name in ("y", "weight", "keys", "traits")
+            for name in ("y", "weight", "keys", "traits", "sets")
             if getattr(self.rows, name) is not None
         }
         rows = Rows(X, **columns)

@@ -55,6 +55,9 @@ class Rows:
     traits : ndarray of shape (n, m) or None
         What is known about each row's group: membership covariates, and the class if it is known.
         They are the same in all rows of a group.
+    sets : ndarray of shape (n,) or None
+        The number of each row's choice set, if labels say which alternative of a set was chosen.
+        Rows of a set follow each other, and belong to the same group.
     """
 
     X: Features
@@ -65,6 +68,7 @@ class Rows:
     place: str = ""
     keys: NDArray[np.uint64] | None = None
     traits: Matrix | None = None
+    sets: NDArray[np.int64] | None = None
 
     in_memory: ClassVar[bool] = True
     is_remote: ClassVar[bool] = False
@@ -114,7 +118,7 @@ class Rows:
     def __getitem__(self, index: slice | NDArray[np.int64]) -> Rows:
         columns: dict[str, Any] = {
             name: getattr(self, name)[index]
-            for name in ("X", "y", "weight", "keys", "traits")
+            for name in ("X", "y", "weight", "keys", "traits", "sets")
             if getattr(self, name) is not None
         }
         return replace(self, **columns)
@@ -177,6 +181,7 @@ class Rows:
             parts[0].block_bytes,
             keys=_concatenated([part.keys for part in parts]),
             traits=_concatenated([part.traits for part in parts]),
+            sets=_concatenated([part.sets for part in parts]),
         )
 
 
