@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from spectralmirror.mixture.choice_sets import choice_probabilities, log_chosen
 from spectralmirror.mixture.spread import nodes_of
 from spectralmirror.responses import Response
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
@@ -63,7 +64,13 @@ class Persons:
 
     @classmethod
     def of(
-        cls, t: Matrix, W: Matrix, signs: Vector, starts: NDArray[np.intp], response: Response
+        cls,
+        t: Matrix,
+        W: Matrix,
+        signs: Vector,
+        starts: NDArray[np.intp],
+        response: Response,
+        sets: NDArray[np.intp] | None = None,
     ) -> Persons:
         """Return the posterior from rows that are sorted by person.
 
@@ -79,8 +86,11 @@ class Persons:
             First row of each person.
         response : Response
             f.
+        sets : ndarray of shape (n_sets,) or None
+            First row of each choice set, if labels are choices.
         """
-        found = [_of_class(one, W, signs, starts, response) for one in t.T]
+        labels = Labels(signs, response, sets)
+        found = [_of_class(one, W, starts, labels) for one in t.T]
         return cls(*(np.stack(parts, axis=1) for parts in zip(*found, strict=True)))
 
     def expected(self, t: Matrix, W: Matrix, who: NDArray[np.intp], response: Response) -> Matrix:
@@ -95,18 +105,65 @@ class Persons:
         return mean, weighted.swapaxes(2, 3) @ self.nodes
 
 
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Binary labels, or choices from sets, as functions of the scores of rows.
+
+    Attributes
+    ----------
+    signs : ndarray of shape (n,)
+        Labels of -1 and +1.
+    response : Response
+        f, of binary labels.
+    sets : ndarray of shape (n_sets,) or None
+        First row of each choice set; None if labels are binary.
+    """
+
+    signs: Vector
+    response: Response
+    sets: NDArray[np.intp] | None = None
+
+    def log_f(self, scores: Matrix) -> Matrix:
+        """Return log P of each label, for scores of shape (R, n)."""
+        if self.sets is None:
+            return np.asarray(self.response.log_f(self.signs * scores))
+        return log_chosen(choice_probabilities(scores, self.sets)[1], self.signs)
+
+    def derivatives(
+        self, t: Vector, W: Matrix, starts: NDArray[np.intp]
+    ) -> tuple[Matrix, AnyArray]:
+        """Return the gradient of each person's log-likelihood in z, and minus its curvature."""
+        if self.sets is None:
+            s = self.signs * t
+            slope = self.response.slope(s)
+            h = -self.response.curvature(s, slope)
+            pairs = np.add.reduceat(W[:, :, None] * W[:, None] * h[:, None, None], starts, axis=0)
+            return np.add.reduceat(W * (self.signs * slope)[:, None], starts, axis=0), pairs
+        pi = choice_probabilities(t[None], self.sets)[0][0]
+        pull = np.where(self.signs > 0, 1 - pi, -pi)
+        means = np.repeat(
+            np.add.reduceat(W * pi[:, None], self.sets, axis=0),
+            np.diff(self.sets, append=len(t)),
+            axis=0,
+        )
+        apart = W - means
+        pairs = apart[:, :, None] * apart[:, None] * pi[:, None, None]
+        gradient = np.add.reduceat(W * pull[:, None], starts, axis=0)
+        return gradient, np.add.reduceat(pairs, starts, axis=0)
+
+
 def _of_class(
-    t: Vector, W: Matrix, signs: Vector, starts: NDArray[np.intp], response: Response
+    t: Vector, W: Matrix, starts: NDArray[np.intp], labels: Labels
 ) -> tuple[Vector, AnyArray, AnyArray]:
     """Return the log-likelihood, nodes and weights of all persons in one class."""
     sizes, q = np.diff(starts, append=len(t)), W.shape[1]
-    mode, H = _modes(t, W, signs, starts, response)
+    mode, H = _modes(t, W, starts, labels)
     zeta, log_w = _nodes(q)
     wider = WIDER if q > 2 else 1.0
     root = np.linalg.inv(np.linalg.cholesky(H)).swapaxes(1, 2)
     z = mode[:, None] + wider * zeta @ root.swapaxes(1, 2)
     scores = t[:, None] + np.einsum("nq,nrq->nr", W, np.repeat(z, sizes, axis=0), optimize=True)
-    joint = np.add.reduceat(response.log_f(signs[:, None] * scores), starts, axis=0)
+    joint = np.add.reduceat(labels.log_f(scores.T), starts, axis=1).T
     joint -= 0.5 * np.square(z).sum(axis=2)
     # less the log density of the nodes; (2 pi)^(q/2) cancels with that of the prior
     joint += 0.5 * np.square(zeta).sum(axis=1) + log_w + q * np.log(wider)
@@ -116,26 +173,23 @@ def _of_class(
 
 
 def _modes(
-    t: Vector, W: Matrix, signs: Vector, starts: NDArray[np.intp], response: Response
+    t: Vector, W: Matrix, starts: NDArray[np.intp], labels: Labels
 ) -> tuple[Matrix, AnyArray]:
     """Return the maximum m of each person's posterior, and minus its second derivatives H."""
     sizes, q = np.diff(starts, append=len(t)), W.shape[1]
 
-    def signed(z: Matrix) -> Vector:
-        return np.asarray(signs * (t + np.einsum("nq,nq->n", W, np.repeat(z, sizes, axis=0))))
+    def scores(z: Matrix) -> Vector:
+        return np.asarray(t + np.einsum("nq,nq->n", W, np.repeat(z, sizes, axis=0)))
 
     def height(z: Matrix) -> Vector:
-        found = np.add.reduceat(response.log_f(signed(z)), starts)
+        found = np.add.reduceat(labels.log_f(scores(z)[None])[0], starts)
         return np.asarray(found - 0.5 * np.square(z).sum(axis=1))
 
-    z, pairs = np.zeros((len(starts), q)), W[:, :, None] * W[:, None]
+    z = np.zeros((len(starts), q))
     now = height(z)
     for _ in range(MOST_STEPS):
-        s = signed(z)
-        slope = response.slope(s)
-        gradient = np.add.reduceat(W * (signs * slope)[:, None], starts, axis=0) - z
-        h = -response.curvature(s, slope)
-        H = np.eye(q) + np.add.reduceat(pairs * h[:, None, None], starts, axis=0)
+        gradient, curvature = labels.derivatives(scores(z), W, starts)
+        gradient, H = gradient - z, np.eye(q) + curvature
         step = np.linalg.solve(H, gradient[:, :, None])[:, :, 0]
         if (step * gradient).sum(axis=1).max() < SETTLED:
             break

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -17,9 +18,9 @@ from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.task import Subspace
 from spectralmirror.rows.checks import check_finite, check_memory, check_table
-from spectralmirror.rows.grouped import GroupedRows
-from spectralmirror.rows.messages import CollinearError
-from spectralmirror.rows.reduce import reduce
+from spectralmirror.rows.grouped import Block, GroupedRows
+from spectralmirror.rows.messages import CollinearError, ColumnError
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.subspace.estimator import SpectralMirror
@@ -73,12 +74,61 @@ def whiten(rows: Source) -> Features:
             return Features.regular(KnownFeatures().completed(moments))
     except CollinearError:
         pass
-    variances = np.diag(np.diagonal(moments.covariance))  # constant columns are an error
-    whitening = Whitening.of(moments.mean, variances, moments.dtype)
+    return _singular(moments.mean, moments.covariance, moments.dtype)
+
+
+def _singular(mean: Vector, covariance: Matrix, dtype: np.dtype[Any]) -> Features:
+    """Return features whose covariance has no inverse."""
+    variances = np.diag(np.diagonal(covariance))  # constant columns are an error
+    whitening = Whitening.of(mean, variances, dtype)
     scale = whitening.scale
-    eigenvalues, vectors = eigh(moments.covariance / scale / scale[:, None])
+    eigenvalues, vectors = eigh(covariance / scale / scale[:, None])
     root = vectors * np.sqrt(np.maximum(eigenvalues, 0)) * scale[:, None]
     return Features(whitening, root, proper=False)
+
+
+@dataclass(frozen=True, eq=False)
+class SetMoments(Sums):
+    """Sums over choice sets: their weight, and the second moments of differences within them."""
+
+    weight: float
+    scatter: Matrix
+
+    @classmethod
+    def of(cls, block: Block) -> SetMoments:
+        """Sum over the sets of a block.
+
+        A set of J alternatives counts as the mean over its pairs of (x_i - x_j)(x_i - x_j)', which
+        is 2 / (J - 1) times the scatter around its mean.
+        """
+        starts = block.set_starts
+        assert starts is not None
+        X = block.X.toarray() if sparse.issparse(block.X) else block.X
+        sizes = np.diff(starts, append=len(X))
+        X = X - np.repeat(np.add.reduceat(X, starts, axis=0) / sizes[:, None], sizes, axis=0)
+        w = np.ones(len(starts)) if block.weight is None else block.weight[starts]
+        q = np.repeat(2 * w / (sizes - 1), sizes)
+        return cls(float(w.sum()), X.T @ (X * q[:, None]))
+
+
+def whiten_sets(grouped: GroupedRows) -> Features:
+    """Return the second moments of differences between alternatives: one pass over the rows."""
+    rows = grouped.rows
+    check_memory(rows.n_features)
+    sums = reduce(grouped, SetMoments.of)
+    check_finite(rows, np.diagonal(sums.scatter))
+    covariance, mean = sums.scatter / sums.weight, np.zeros(rows.n_features)
+    constant = np.flatnonzero(np.diagonal(covariance) <= 0)
+    if len(constant):
+        raise ColumnError(
+            "X is the same for all alternatives of each set in {columns}: no choice depends on it. "
+            "Leave it out, or multiply it with an indicator of an alternative.",
+            constant,
+        )
+    try:
+        return Features.regular(Whitening.of(mean, covariance, rows.dtype))
+    except CollinearError:
+        return _singular(mean, covariance, rows.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +177,8 @@ class Preprocessing:
 
     @cached_property
     def _whitened(self) -> Features:
-        return whiten(self.grouped.rows)
+        has_sets = getattr(self.grouped.rows, "sets", None) is not None
+        return whiten_sets(self.grouped) if has_sets else whiten(self.grouped.rows)
 
     @cached_property
     def _stacked(self) -> StackedMirror | None:
