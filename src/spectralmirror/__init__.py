@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; a test compares it with the table below
+    from spectralmirror.mixture import ChoiceMixture as ChoiceMixture
     from spectralmirror.mixture import LinearClassifierMixture as LinearClassifierMixture
     from spectralmirror.mixture import MixtureWarning as MixtureWarning
     from spectralmirror.rows.files.scan import Scan as Scan
@@ -23,6 +24,7 @@ __version__ = "0.1.0.dev0"
 #: The module of each public name. It is imported when the name is first used: the command line
 #: starts at once, and the core needs no extra.
 _MODULE_OF = {
+    "ChoiceMixture": "mixture",
     "FeatureMoments": "subspace",
     "FittedTable": "tables.table_model",
     "LinearClassifierMixture": "mixture",

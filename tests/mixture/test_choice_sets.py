@@ -1,7 +1,5 @@
 """Labels that are choices from sets, against the formula and finite differences."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp
@@ -9,9 +7,8 @@ from scipy.special import log_softmax, logsumexp
 from spectralmirror.mixture.choice_sets import choice_probabilities
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.curvature import curvature
-from spectralmirror.mixture.group_scores import score_products
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
-from spectralmirror.mixture.spread import KINDS, Spread
+from spectralmirror.mixture.spread import Spread
 from spectralmirror.mixture.tied_curvature import tied_hessian
 from spectralmirror.responses import LOGISTIC
 from spectralmirror.rows.grouped import InMemoryGroups
@@ -78,7 +75,9 @@ def test_value_gradient_and_curvature(spread, weighted, persons):
     np.testing.assert_allclose(gradient, numerical, atol=1e-6)
     tied = spread is not None
     hessian = (
-        tied_hessian(likelihood, parameters) if tied else curvature(likelihood, parameters).hessian()
+        tied_hessian(likelihood, parameters)
+        if tied
+        else curvature(likelihood, parameters).hessian()
     )
     hessian -= likelihood.curvature_of_prior(parameters)
     numerical = gradient_by_differences(lambda x: likelihood.evaluate(parameters.at(x))[1], theta)

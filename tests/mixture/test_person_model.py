@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_expit, logsumexp
 
+from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.person_model import History, PersonModel
 from spectralmirror.responses import RESPONSES
 from tests.helpers.spreads import known
@@ -26,7 +27,7 @@ def simulated(n=300, size=12, seed=0, coef=COEF, intercept=INTERCEPT, weights=WE
     X = rng.standard_normal((n * size, 2))
     t = (np.column_stack([X, np.ones(len(X))]) * own[numbers]).sum(axis=1)
     y = np.where(rng.uniform(size=len(t)) < 1 / (1 + np.exp(-t)), 1.0, -1.0)
-    return History(X, y, numbers), own
+    return History(X, Labels(y, RESPONSES["logistic"]), numbers), own
 
 
 def by_brute_force(history, number):
@@ -36,7 +37,10 @@ def by_brute_force(history, number):
     own = np.column_stack([COEF, INTERCEPT])[:, None] + z @ B.T  # (k, grid, 3)
     rows = history.numbers == number
     design = np.column_stack([history.X[rows], np.ones(rows.sum())])
-    log_p = log_expit(history.signs[rows] * (own @ design.T)).sum(axis=2) - (z**2).sum(axis=1) / 2
+    log_p = (
+        log_expit(history.labels.signs[rows] * (own @ design.T)).sum(axis=2)
+        - (z**2).sum(axis=1) / 2
+    )
     log_p += np.log(WEIGHTS)[:, None] + 2 * np.log(x[1] - x[0]) - np.log(2 * np.pi)
     return own.reshape(-1, 3), log_p.ravel()
 
@@ -94,8 +98,8 @@ def test_batches_of_any_size_give_the_same(batch, monkeypatch):
 
 def test_the_order_of_rows_does_not_matter():
     history, _ = simulated(n=20)
-    order = np.random.default_rng(0).permutation(len(history.signs))
-    moved = History(history.X[order], history.signs[order], history.numbers[order])
+    order = np.random.default_rng(0).permutation(len(history.labels))
+    moved = History(history.X[order], history.labels[order], history.numbers[order])
     np.testing.assert_allclose(
         MODEL.log_likelihood(moved), MODEL.log_likelihood(history), rtol=1e-9
     )
@@ -105,7 +109,7 @@ def test_a_row_alone_is_a_stranger():
     """The adaptive nodes of one label, and the plain ones along the direction of its row."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 2)), rng.choice([-1.0, 1.0], 30)
-    found = MODEL.log_likelihood(History(X, y, np.arange(30)))
+    found = MODEL.log_likelihood(History(X, Labels(y, RESPONSES["logistic"]), np.arange(30)))
     t, W = MODEL.scores(X)
     expected = MODEL.log_f_of_rows(y[:, None] * t, y[:, None] * W)
     np.testing.assert_allclose(found, expected, atol=1e-4)
@@ -136,7 +140,7 @@ def test_profiles_cover_the_truth(k):
     )
     mixture = known(COEF[chosen], INTERCEPT[chosen], weights, B[:2], B[2])
     names = np.char.add("p", np.char.zfill(history.numbers.astype(str), 3))
-    found = mixture.person_profiles(history.X, history.signs, names)
+    found = mixture.person_profiles(history.X, history.labels.signs, names)
     assert found.groups.tolist() == [f"p{g:03d}" for g in range(300)]
     mean = np.column_stack([found.coef, found.intercept])
     sd = np.column_stack([found.coef_standard_deviation, found.intercept_standard_deviation])

@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import norm
 
+from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.persons import Persons, batches
 from spectralmirror.responses import RESPONSES
 
@@ -57,7 +58,7 @@ def by_quadrature(t, W, y, response, mode, sd):
 @pytest.mark.parametrize("n", [1, 8, 200])
 def test_one_dimension_by_quadrature(response, labels, n):
     t, W, y = person(n, 1, response=response, labels=labels)
-    found = Persons.of(t, W, y, ONE, RESPONSES[response])
+    found = Persons.of(t, W, Labels(y, RESPONSES[response]), ONE)
     for c in range(2):
         mean, second = (part[0, c].item() for part in found.moments())
         sd = np.sqrt(second - mean**2)
@@ -70,7 +71,7 @@ def test_one_dimension_by_quadrature(response, labels, n):
 @pytest.mark.parametrize("labels", ["drawn", "equal"])
 def test_two_dimensions_on_a_grid(response, labels):
     t, W, y = person(8, 2, response=response, labels=labels)
-    found = Persons.of(t, W, y, ONE, RESPONSES[response])
+    found = Persons.of(t, W, Labels(y, RESPONSES[response]), ONE)
     new_t, new_W = np.array([[0.5, -1.0], [2.0, 0.0]]), np.array([[1.0, 2.0], [-0.5, 0.3]])
     expected = found.expected(new_t, new_W, np.zeros(2, dtype=int), RESPONSES[response])
     for c in range(2):
@@ -87,7 +88,7 @@ def test_two_dimensions_on_a_grid(response, labels):
 def test_five_dimensions_by_simulation(labels):
     """4 standard errors of 400,000 draws, and 0.02 for the 256 nodes that each person has."""
     t, W, y = person(6, 5, labels=labels)
-    found = Persons.of(t, W, y, ONE, RESPONSES["logistic"])
+    found = Persons.of(t, W, Labels(y, RESPONSES["logistic"]), ONE)
     z = np.random.default_rng(1).standard_normal((400_000, 5))
     for c in range(2):
         likelihood = np.exp(log_joint(z, t[:, c], W, y, "logistic"))
@@ -102,7 +103,7 @@ def test_five_dimensions_by_simulation(labels):
 def test_200_rows_in_many_dimensions_are_nearly_normal():
     """The posterior of many labels is normal: Laplace's approximation, to the order q^2 / n."""
     t, W, y = person(200, 5)
-    found = Persons.of(t, W, y, ONE, RESPONSES["logistic"])
+    found = Persons.of(t, W, Labels(y, RESPONSES["logistic"]), ONE)
     mean, second = (part[0, 0] for part in found.moments())
     covariance = second - np.outer(mean, mean)
     s = y * (t[:, 0] + W @ mean)
@@ -125,10 +126,10 @@ def test_persons_do_not_depend_on_each_other(q):
     t, W, y = (np.concatenate(parts) for parts in zip(*each, strict=True))
     starts = np.cumsum(sizes) - sizes
     f = RESPONSES["logistic"]
-    together = Persons.of(t, W, y, starts, f)
+    together = Persons.of(t, W, Labels(y, f), starts)
     np.testing.assert_allclose(together.weights.sum(axis=2), 1)
     for g, one in enumerate(each):
-        alone = Persons.of(*one, ONE, f)
+        alone = Persons.of(*one[:2], Labels(one[2], f), ONE)
         np.testing.assert_allclose(
             together.log_likelihood[g], alone.log_likelihood[0], rtol=1e-8, atol=1e-8
         )
@@ -141,7 +142,7 @@ def test_turned_axes_change_nothing():
     t, W, y = person(8, 2)
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
     f = RESPONSES["logistic"]
-    one, two = Persons.of(t, W, y, ONE, f), Persons.of(t, W @ turn, y, ONE, f)
+    one, two = Persons.of(t, W, Labels(y, f), ONE), Persons.of(t, W @ turn, Labels(y, f), ONE)
     np.testing.assert_allclose(one.log_likelihood, two.log_likelihood, atol=1e-4)
     np.testing.assert_allclose(one.moments()[0], two.moments()[0] @ turn.T, atol=1e-4)
 
@@ -150,7 +151,7 @@ def test_turned_axes_change_nothing():
 @pytest.mark.parametrize("q", [1, 2, 3])
 def test_very_large_scores_stay_finite(response, q):
     t, W, y = person(20, q, response=response, size=100.0)
-    found = Persons.of(1000 * t, W, y, ONE, RESPONSES[response])
+    found = Persons.of(1000 * t, W, Labels(y, RESPONSES[response]), ONE)
     assert np.isfinite(found.log_likelihood).all()
     assert np.isfinite(found.nodes).all()
     np.testing.assert_allclose(found.weights.sum(axis=2), 1)
@@ -161,7 +162,7 @@ def test_a_spread_of_0_leaves_the_prior(response):
     t, _, y = person(8, 1)
     f = RESPONSES[response]
     for q in (1, 2, 3):
-        found = Persons.of(t, np.zeros((8, q)), y, ONE, f)
+        found = Persons.of(t, np.zeros((8, q)), Labels(y, f), ONE)
         expected = f.log_f(y[:, None] * t).sum(axis=0)
         np.testing.assert_allclose(found.log_likelihood[0], expected, atol=0.01 if q > 2 else 1e-6)
         mean, second = found.moments()

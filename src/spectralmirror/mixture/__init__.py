@@ -13,6 +13,7 @@ the units of x, and `persons` and `person_model` say what labels tell about a pe
 tests whether it is needed.
 """
 
+from spectralmirror.mixture.choice_estimator import ChoiceMixture
 from spectralmirror.mixture.estimator import LinearClassifierMixture, MixtureWarning
 
-__all__ = ["LinearClassifierMixture", "MixtureWarning"]
+__all__ = ["ChoiceMixture", "LinearClassifierMixture", "MixtureWarning"]

@@ -60,6 +60,7 @@ class MixtureFit:
     max_iter: int
     criterion: str
     random_state: Any
+    membership_names_in_: NDArray[Any]
 
     def _fit_grouped(self, grouped: GroupedRows, classes: NDArray[Any]) -> Self:
         """Fit the mixture, set all attributes, and warn about problems."""
@@ -92,7 +93,7 @@ class MixtureFit:
             self._set_errors(chosen)
         self.classes_ = classes
         self.n_rows_, self.n_groups_ = int(grouped.n_present), int(grouped.n_groups)
-        self.grouped_ = bool(grouped.is_grouped)
+        self.grouped_ = bool(grouped.is_repeated)
         count_scans(self, grouped)
         self._report_problems(chosen)
         return self

@@ -62,7 +62,7 @@ def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> Standar
     """Return the standard errors of a fit; NaN if it is not `regular` or lacks an information."""
     grouped = fit.likelihood.rows
     k, d = len(fit.ascent.parameters), fit.likelihood.coordinates.back.shape[1]
-    robust = grouped.is_grouped or grouped.rows.has_fractions
+    robust = grouped.is_repeated or grouped.rows.has_fractions
     freedom = float(grouped.total_weight) - 1 if robust else np.inf
     if not regular or fit.information is None or freedom <= 0:
         nan = np.full((k, d + 1), np.nan)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from spectralmirror.mixture.fitting import Fit
+from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.persons import Persons
 from spectralmirror.rows.types import Vector
 
@@ -40,7 +41,8 @@ def integration_errors(fit: Fit) -> Vector:
                 continue
             t = likelihood.scores(piece.X, parameters.profiles).T
             W = likelihood.working(piece) @ likelihood.of_spread(parameters)
-            own = Persons.of(t, W, piece.y.astype(np.float64), piece.starts, likelihood.response)
+            labels = Labels(piece.y.astype(np.float64), likelihood.response, piece.sets)
+            own = Persons.of(t, W, labels, piece.starts)
             log_p = replace(likelihood, spread=None).log_weights(piece, parameters)
             exact = logsumexp(own.log_likelihood + log_p.T, axis=1)
             found.append(likelihood.posterior(piece, expanded).log_likelihood - exact)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.persons import Persons, batches
 from spectralmirror.responses import Response
 from spectralmirror.rows.types import Matrix, Vector
@@ -42,10 +43,10 @@ class PersonProfiles(NamedTuple):
 
 
 class History(NamedTuple):
-    """Labelled rows of persons: features, labels of -1 and +1, and the number of each person."""
+    """Labelled rows of persons: features, labels, and the number of each row's person."""
 
     X: Any
-    signs: Vector
+    labels: Labels
     numbers: NDArray[np.int64]
 
 
@@ -87,7 +88,7 @@ class PersonModel:
             rows = order[begin : ends[here.stop - 1]]
             t, W = self.scores(history.X[rows])
             starts = (ends - sizes)[here] - begin
-            yield here, Persons.of(t, W, history.signs[rows], starts, self.response)
+            yield here, Persons.of(t, W, history.labels[rows], starts)
 
     def probabilities(self, X: Any, numbers: NDArray[np.int64], history: History) -> Matrix:
         """Return P(y = -1) and P(y = +1) for rows of persons with a history, shape (n, 2)."""
@@ -102,6 +103,29 @@ class PersonModel:
                     expected = persons.expected(sign * t, sign * W, who, self.response)
                     found[rows, column] = (expected * of_classes[who]).sum(axis=1)
         return np.minimum(found, 1.0)
+
+    def choices(self, X: Any, numbers: NDArray[np.intp], asked: Labels, history: History) -> Vector:
+        """Return the probability that each row is chosen from its set, by persons with a history.
+
+        `numbers` are the persons of the rows, and `asked` says which rows are a set.
+        """
+        found = np.zeros(len(numbers))
+        for here, persons in self._persons(history):
+            of_classes = self._of_classes(here, persons)
+            rows = np.flatnonzero((numbers >= here.start) & (numbers < here.stop))
+            sets = asked[rows]
+            if not len(rows):
+                continue
+            ends = np.append(sets.set_starts, len(rows))
+            for part in batches(np.diff(ends), persons.weights[0].size):
+                piece = slice(ends[part.start], ends[part.stop])
+                who = numbers[rows[piece]] - here.start
+                t, W = self.scores(X[rows[piece]])
+                scores, weights = persons.scores(t, W, who), persons.weights[who]
+                for c, p in enumerate(of_classes[who].T):
+                    pi = sets[piece].probabilities(scores[:, c].T).T
+                    found[rows[piece]] += p * (pi * weights[:, c]).sum(axis=1)
+        return found
 
     def _of_classes(self, here: slice, persons: Persons) -> Matrix:
         """Return the posterior of the classes of a batch of persons."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from spectralmirror.mixture.choice_sets import choice_probabilities, log_chosen
+from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.spread import nodes_of
 from spectralmirror.responses import Response
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
@@ -63,15 +63,7 @@ class Persons:
         return len(_nodes(q)[0]) * max(q, 1)
 
     @classmethod
-    def of(
-        cls,
-        t: Matrix,
-        W: Matrix,
-        signs: Vector,
-        starts: NDArray[np.intp],
-        response: Response,
-        sets: NDArray[np.intp] | None = None,
-    ) -> Persons:
+    def of(cls, t: Matrix, W: Matrix, labels: Labels, starts: NDArray[np.intp]) -> Persons:
         """Return the posterior from rows that are sorted by person.
 
         Parameters
@@ -80,76 +72,29 @@ class Persons:
             t_il.
         W : ndarray of shape (n, q)
             W_i.
-        signs : ndarray of shape (n,)
-            Labels of -1 and +1.
+        labels : Labels
+            Their labels.
         starts : ndarray of shape (n_persons,)
             First row of each person.
-        response : Response
-            f.
-        sets : ndarray of shape (n_sets,) or None
-            First row of each choice set, if labels are choices.
         """
-        labels = Labels(signs, response, sets)
         found = [_of_class(one, W, starts, labels) for one in t.T]
         return cls(*(np.stack(parts, axis=1) for parts in zip(*found, strict=True)))
 
     def expected(self, t: Matrix, W: Matrix, who: NDArray[np.intp], response: Response) -> Matrix:
         """Return E[f(t_il + W_i z)] for rows of the persons `who`, shape (n, k)."""
-        scores = t[:, :, None] + np.einsum("nq,nkrq->nkr", W, self.nodes[who], optimize=True)
+        scores = self.scores(t, W, who)
         return np.asarray((response.f(scores) * self.weights[who]).sum(axis=2))
+
+    def scores(self, t: Matrix, W: Matrix, who: NDArray[np.intp]) -> AnyArray:
+        """Return t_il + W_i z for rows of the persons `who`, shape (n, k, R)."""
+        steps = np.einsum("nq,nkrq->nkr", W, self.nodes[who], optimize=True)
+        return np.asarray(t[:, :, None] + steps)
 
     def moments(self) -> tuple[AnyArray, AnyArray]:
         """Return the mean of z in each class, (n_persons, k, q), and its second moments."""
         mean = np.einsum("gkr,gkrq->gkq", self.weights, self.nodes)
         weighted = self.nodes * self.weights[..., None]
         return mean, weighted.swapaxes(2, 3) @ self.nodes
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """Binary labels, or choices from sets, as functions of the scores of rows.
-
-    Attributes
-    ----------
-    signs : ndarray of shape (n,)
-        Labels of -1 and +1.
-    response : Response
-        f, of binary labels.
-    sets : ndarray of shape (n_sets,) or None
-        First row of each choice set; None if labels are binary.
-    """
-
-    signs: Vector
-    response: Response
-    sets: NDArray[np.intp] | None = None
-
-    def log_f(self, scores: Matrix) -> Matrix:
-        """Return log P of each label, for scores of shape (R, n)."""
-        if self.sets is None:
-            return np.asarray(self.response.log_f(self.signs * scores))
-        return log_chosen(choice_probabilities(scores, self.sets)[1], self.signs)
-
-    def derivatives(
-        self, t: Vector, W: Matrix, starts: NDArray[np.intp]
-    ) -> tuple[Matrix, AnyArray]:
-        """Return the gradient of each person's log-likelihood in z, and minus its curvature."""
-        if self.sets is None:
-            s = self.signs * t
-            slope = self.response.slope(s)
-            h = -self.response.curvature(s, slope)
-            pairs = np.add.reduceat(W[:, :, None] * W[:, None] * h[:, None, None], starts, axis=0)
-            return np.add.reduceat(W * (self.signs * slope)[:, None], starts, axis=0), pairs
-        pi = choice_probabilities(t[None], self.sets)[0][0]
-        pull = np.where(self.signs > 0, 1 - pi, -pi)
-        means = np.repeat(
-            np.add.reduceat(W * pi[:, None], self.sets, axis=0),
-            np.diff(self.sets, append=len(t)),
-            axis=0,
-        )
-        apart = W - means
-        pairs = apart[:, :, None] * apart[:, None] * pi[:, None, None]
-        gradient = np.add.reduceat(W * pull[:, None], starts, axis=0)
-        return gradient, np.add.reduceat(pairs, starts, axis=0)
 
 
 def _of_class(

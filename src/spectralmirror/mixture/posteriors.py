@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.mixture.averaging import ParameterPosterior
 from spectralmirror.mixture.component_scores import component_scores
 from spectralmirror.mixture.criteria import Criteria
+from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.membership_weights import MembershipWeights
 from spectralmirror.mixture.person_model import History, PersonModel
@@ -131,8 +132,8 @@ class MixturePosteriors(MembershipWeights):
             raise ValueError("component_weights must be 0 or more and sum to 1 over components.")
         return p
 
-    def _labelled_features(self, X: Any, y: Any) -> tuple[Any, Vector]:
-        """Return checked features, and labels of -1 and +1."""
+    def _labelled_features(self, X: Any, y: Any) -> tuple[Any, Labels]:
+        """Return checked features, and their labels."""
         check_is_fitted(self, "coef_")
         X, y = check_features(X, self), column_or_1d(check_labels(y))
         if len(y) != X.shape[0]:
@@ -144,27 +145,27 @@ class MixturePosteriors(MembershipWeights):
                 f"y holds {y[[row]].tolist()[0]!r} in row {row}, but the labels that were fitted "
                 f"are {self.classes_.tolist()}."
             )
-        return X, np.where(y == self.classes_[1], 1.0, -1.0)
+        return X, Labels(np.where(y == self.classes_[1], 1.0, -1.0), self._fitted_response)
 
     def _joint(
         self,
         X: Any,
-        signs: Vector,
+        labels: Labels,
         numbers: NDArray[np.int64] | None,
         lines: Matrix | None = None,
     ) -> Matrix:
         """Return log p_l + log P(labels | class l) of each row or group."""
         t, log_p = self._t(X), self._log_weights(self._of_membership, lines)
         if not self._has_spread:
-            return self._summed(t, signs, numbers) + log_p
+            return self._summed(t, labels, numbers) + log_p
         if numbers is None:
             W = self._scatter(X)
-            return self._person_model().log_f_of_rows(signs[:, None] * t, W) + log_p
-        return self._person_model().log_likelihood(History(X, signs, numbers)) + log_p
+            return self._person_model().log_f_of_rows(labels.signs[:, None] * t, W) + log_p
+        return self._person_model().log_likelihood(History(X, labels, numbers)) + log_p
 
-    def _summed(self, t: Matrix, signs: Vector, numbers: NDArray[np.int64] | None) -> Matrix:
+    def _summed(self, t: Matrix, labels: Labels, numbers: NDArray[np.int64] | None) -> Matrix:
         """Return sum_i log f(y_i t_il) of each row or group."""
-        log_f = self._fitted_response.log_f(signs[:, None] * t)
+        log_f = labels.log_f(t.T).T
         if numbers is None:
             return np.asarray(log_f)
         sums = np.zeros((numbers.max() + 1, log_f.shape[1]))
@@ -188,7 +189,7 @@ class MixturePosteriors(MembershipWeights):
         return replace(self._of_membership, profiles=np.column_stack([profiles, at_mean]), spread=B)
 
     def _averaged_rows(
-        self, theta: ParameterPosterior, X: Any, signs: Vector, lines: Matrix | None
+        self, theta: ParameterPosterior, X: Any, labels: Labels, lines: Matrix | None
     ) -> Matrix:
         roots = theta.variance_roots
         k, _, r = roots.shape
@@ -200,7 +201,7 @@ class MixturePosteriors(MembershipWeights):
                 return np.asarray(np.square(deviations).reshape(-1, k, r).sum(axis=2))
 
         variances = collect(Rows(X, np.empty(X.shape[0])), of)
-        signed = (signs[:, None] * self._t(X)).T
+        signed = (labels.signs[:, None] * self._t(X)).T
         log_p = self._log_weights(self._of_membership, lines).T
         return theta.joint_of_rows(signed, variances.T, self._fitted_response, log_p).T
 
@@ -208,13 +209,13 @@ class MixturePosteriors(MembershipWeights):
         self,
         theta: ParameterPosterior,
         X: Any,
-        signs: Vector,
+        labels: Labels,
         numbers: NDArray[np.int64],
         lines: Matrix | None,
     ) -> Matrix:
         def joint(one: Parameters) -> Matrix:
             t = self._centred_scores(X, one.profiles)
-            return self._summed(t, signs, numbers) + self._log_weights(one, lines)
+            return self._summed(t, labels, numbers) + self._log_weights(one, lines)
 
         return theta.joint_of_groups(joint)
 
@@ -235,9 +236,9 @@ class MixturePosteriors(MembershipWeights):
         self, draws: list[Parameters], X: Any, y: Any, numbers: NDArray[np.int64]
     ) -> AnyArray:
         """Return sum_i log f(y_i t_il) of each group at each draw, shape (n_groups, draws, k)."""
-        X, signs = self._labelled_features(X, y)
+        X, labels = self._labelled_features(X, y)
         sums = [
-            self._summed(self._centred_scores(X, one.profiles), signs, numbers) for one in draws
+            self._summed(self._centred_scores(X, one.profiles), labels, numbers) for one in draws
         ]
         return np.stack(sums, axis=1)
 
@@ -248,10 +249,10 @@ class MixturePosteriors(MembershipWeights):
         return component_scores(X, profiles[:, :-1], intercepts, origin)
 
     def _criteria(self, X: Any, y: Any, groups: Any, membership: Any) -> Criteria:
-        X, signs = self._labelled_features(X, y)
-        numbers = check_groups(groups, len(signs))
-        lines = self._lines(membership, len(signs), groups, numbers)
-        joint = self._joint(X, signs, numbers, lines)
+        X, labels = self._labelled_features(X, y)
+        numbers = check_groups(groups, len(labels))
+        lines = self._lines(membership, len(labels), groups, numbers)
+        joint = self._joint(X, labels, numbers, lines)
         total, r = logsumexp(joint, axis=1), softmax(joint, axis=1)
         entropy = -float(xlogy(r, r).sum())
         sizes = np.ones(1) if numbers is None else np.bincount(numbers)
@@ -267,7 +268,7 @@ class MixturePosteriors(MembershipWeights):
     def _class_posterior(
         self,
         X: Any,
-        signs: Vector,
+        labels: Labels,
         numbers: NDArray[np.int64] | None,
         lines: Matrix | None = None,
         *,
@@ -279,13 +280,13 @@ class MixturePosteriors(MembershipWeights):
         """
         theta = self._parameter_posterior if averaged else None
         if theta is None or (self._has_spread and numbers is None):
-            joint = self._joint(X, signs, numbers, lines)
+            joint = self._joint(X, labels, numbers, lines)
         elif self._has_spread and numbers is not None:
-            return self._averaged_persons(History(X, signs, numbers), lines)
+            return self._averaged_persons(History(X, labels, numbers), lines)
         elif numbers is None:
-            joint = self._averaged_rows(theta, X, signs, lines)
+            joint = self._averaged_rows(theta, X, labels, lines)
         else:
-            joint = self._averaged_groups(theta, X, signs, numbers, lines)
+            joint = self._averaged_groups(theta, X, labels, numbers, lines)
         return np.asarray(softmax(joint, axis=1))
 
     def _with_history(
@@ -309,11 +310,11 @@ class MixturePosteriors(MembershipWeights):
         if not np.shape(past)[0]:
             return found
         try:
-            checked, signs = self._labelled_features(past, y)
+            checked, labels = self._labelled_features(past, y)
         except ValueError as error:
             raise ValueError(f"history: {error}") from None
         known, numbers = np.unique(
-            np.asarray(check_group_keys(persons, len(signs))), return_inverse=True
+            np.asarray(check_group_keys(persons, len(labels))), return_inverse=True
         )
         place = np.minimum(np.searchsorted(known, np.asarray(keys)), len(known) - 1)
         met = np.flatnonzero(known[place] == keys)
@@ -325,10 +326,10 @@ class MixturePosteriors(MembershipWeights):
         numbers = np.searchsorted(asked, numbers[rows])
         own = X[met]
         if self._has_spread:
-            one = History(checked[rows], signs[rows], numbers)
+            one = History(checked[rows], labels[rows], numbers)
             several = [m.probabilities(own, numbers_asked, one) for m in self._person_models(lines)]
             found[met] = np.mean(several, axis=0)
         else:
-            weights = self._class_posterior(checked[rows], signs[rows], numbers, lines)
+            weights = self._class_posterior(checked[rows], labels[rows], numbers, lines)
             found[met] = self._proba(self._t(own), self._scatter(own), weights[numbers_asked])
         return found

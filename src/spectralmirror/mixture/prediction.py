@@ -178,10 +178,10 @@ class MixturePrediction(MixturePosteriors):
         ndarray of shape (n_samples, k)
             Rows sum to 1.
         """
-        X, signs = self._labelled_features(X, y)
-        numbers = check_groups(groups, len(signs))
-        lines = self._lines(membership, len(signs), groups, numbers)
-        posterior = self._class_posterior(X, signs, numbers, lines, averaged=averaged)
+        X, labels = self._labelled_features(X, y)
+        numbers = check_groups(groups, len(labels))
+        lines = self._lines(membership, len(labels), groups, numbers)
+        posterior = self._class_posterior(X, labels, numbers, lines, averaged=averaged)
         return posterior if numbers is None else posterior[numbers]
 
     def person_profiles(
@@ -207,20 +207,20 @@ class MixturePrediction(MixturePosteriors):
             line for each of the sorted persons.
         """
         check_is_fitted(self, "coef_")
-        X, signs = self._labelled_features(X, y)
+        X, labels = self._labelled_features(X, y)
         if groups is None:
             raise ValueError("person_profiles needs groups: the person of each row.")
-        numbers = check_groups(groups, len(signs))
+        numbers = check_groups(groups, len(labels))
         assert numbers is not None
-        lines = self._lines(membership, len(signs), groups, numbers)
+        lines = self._lines(membership, len(labels), groups, numbers)
         sharp = self.sharpness_[:, None]
         coef = np.column_stack([self.coef_ * sharp, self.intercept_ * self.sharpness_])
         if self._has_spread:
             B = np.vstack([self.spread_, self.intercept_spread_])
-            history = History(X, signs, numbers)
+            history = History(X, labels, numbers)
             mean, deviation = self._person_model(lines).moments(history, coef, B)
         else:
-            of_classes = self._class_posterior(X, signs, numbers, lines)
+            of_classes = self._class_posterior(X, labels, numbers, lines)
             mean = of_classes @ coef
             square = np.square(coef - mean[:, None])
             deviation = np.sqrt(np.einsum("gk,gkm->gm", of_classes, square))
@@ -287,10 +287,10 @@ class MixturePrediction(MixturePosteriors):
         ndarray of shape (n_samples,) or (n_groups,)
             log P(y | x), in the order of the rows, or of the sorted values of `groups`.
         """
-        X, signs = self._labelled_features(X, y)
-        numbers = check_groups(groups, len(signs))
-        lines = self._lines(membership, len(signs), groups, numbers)
-        joint = self._joint(X, signs, numbers, lines)
+        X, labels = self._labelled_features(X, y)
+        numbers = check_groups(groups, len(labels))
+        lines = self._lines(membership, len(labels), groups, numbers)
+        joint = self._joint(X, labels, numbers, lines)
         return np.asarray(logsumexp(joint, axis=1))
 
     def bic(self, X: Any, y: Any, groups: Any = None, *, membership: Any = None) -> float:

@@ -157,6 +157,8 @@ class Preprocessing:
 
     def features(self, k: int) -> Features:
         """Return mean and covariance of the features, and a subspace for k profiles if any."""
+        if self._has_sets:
+            return self._whitened
         if not isinstance(self.subspace, str):
             return replace(self._whitened, space=self._given_space)
         beside = 1 < k < self.grouped.rows.n_features
@@ -171,14 +173,18 @@ class Preprocessing:
 
     def n_visible(self) -> int:
         """Return the number of directions that the spectrum shows, 1 if that is not known."""
-        if not isinstance(self.subspace, str) or self._stacked is None:
+        if not isinstance(self.subspace, str) or self._has_sets or self._stacked is None:
             return 1
         return len(self._stacked.outcome(None).basis)
 
     @cached_property
     def _whitened(self) -> Features:
-        has_sets = getattr(self.grouped.rows, "sets", None) is not None
-        return whiten_sets(self.grouped) if has_sets else whiten(self.grouped.rows)
+        return whiten_sets(self.grouped) if self._has_sets else whiten(self.grouped.rows)
+
+    @property
+    def _has_sets(self) -> bool:
+        """Whether labels are choices from sets."""
+        return getattr(self.grouped.rows, "sets", None) is not None
 
     @cached_property
     def _stacked(self) -> StackedMirror | None:

@@ -173,6 +173,8 @@ def nodes_of(q: int, n_nodes: int, seed: int) -> tuple[Matrix, Vector]:
     Gauss-Hermite quadrature for one or two dimensions. For more, scrambled Sobol points and their
     mirror images, with exactly the covariance I if there are enough of them.
     """
+    if q == 0:
+        return np.zeros((1, 0)), np.zeros(1)
     if q <= 2:
         x, w = np.polynomial.hermite_e.hermegauss(ONE if q == 1 else TWO)
         grid = np.stack(np.meshgrid(*[x] * q, indexing="ij"), axis=-1).reshape(-1, q)

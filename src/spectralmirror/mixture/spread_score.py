@@ -36,7 +36,7 @@ def spread_score(fit: Fit) -> float:
     NaN if rows have no groups, or if the fit has a spread.
     """
     rows = fit.likelihood.rows
-    if not rows.is_grouped or fit.kind is not None:
+    if not rows.is_repeated or fit.kind is not None:
         return float(np.nan)
     of = partial(_of_block, likelihood=fit.likelihood, parameters=fit.ascent.parameters)
     sums, squares = reduce(rows, of)

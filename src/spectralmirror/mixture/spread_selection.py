@@ -55,7 +55,7 @@ def kinds_to_try(estimator: Any, grouped: GroupedRows) -> tuple[str | None, ...]
     if spread is None:
         return (None,)
     identified = get_response(estimator.response).norm_identified
-    several = grouped.is_grouped and grouped.n_groups - grouped.n_single >= LEAST_PERSONS
+    several = grouped.is_repeated and grouped.n_groups - grouped.n_single >= LEAST_PERSONS
     if spread == "auto":
         if not (several and identified and estimator.refine):
             return (None,)

@@ -78,10 +78,11 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
     return Rows(X, signs(y, classes, X.dtype), weight), classes
 
 
-def check_features(X: Any, estimator: Any = None) -> Any:
+def check_features(X: Any, estimator: Any = None, *, reset: bool = False) -> Any:
     """Return X as an array or CSR matrix of finite floats.
 
-    A fitted estimator, if given, knows how many features there must be and their names.
+    A fitted estimator, if given, knows how many features there must be and their names; with
+    `reset` it is told.
     """
     names = None
     if isinstance(X, NamedMatrix):
@@ -90,7 +91,7 @@ def check_features(X: Any, estimator: Any = None) -> Any:
     check = partial(check_array, input_name="X")
     if estimator is not None and names is None:
         check_names(X)
-        check = partial(validate_data, estimator, reset=False)
+        check = partial(validate_data, estimator, reset=reset)
     found = _validated(check, X)
     with np.errstate(over="ignore", invalid="ignore"):
         total = found.sum()

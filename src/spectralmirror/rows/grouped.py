@@ -141,7 +141,7 @@ class GroupedRows(Protocol):
     n_groups : int
         Number of groups with a row of positive weight.
     n_single : int
-        Number of groups with exactly one row.
+        Number of groups with exactly one label.
     total_weight : float
         sum_G w_G: the number of groups if there are no weights.
     trait_columns : TraitColumns or None
@@ -189,6 +189,11 @@ class GroupedRows(Protocol):
     def is_grouped(self) -> bool:
         """Whether some group has more than one row."""
         return self.n_groups < self.n_present
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether some group has more than one label: a choice set of several rows is one label."""
+        return self.is_grouped
 
     @property
     def share_in_company(self) -> float:
@@ -289,8 +294,22 @@ class InMemoryGroups(GroupedRows):
 
     @property
     def n_single(self) -> int:
-        """Number of groups with exactly one row."""
-        return self.n_present if self.starts is None else int((self.sizes == 1).sum())
+        """Number of groups with exactly one label."""
+        return self.n_present if self.starts is None else int((self.n_labels == 1).sum())
+
+    @property
+    def n_labels(self) -> NDArray[np.int64]:
+        """Number of labels of each group: rows, or choice sets."""
+        if self.rows.sets is None or self.order is None:
+            return self.sizes
+        sets = self.rows.sets[self.order]
+        begins = np.append(True, sets[1:] != sets[:-1])
+        return np.asarray(np.add.reduceat(begins.astype(np.int64), self.starts))
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether some group has more than one label."""
+        return self.n_single < self.n_groups
 
     @property
     def sizes(self) -> NDArray[np.int64]:

@@ -1,0 +1,80 @@
+"""Labels of rows, binary or choices from sets, as functions of the scores of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectralmirror.mixture.choice_sets import choice_probabilities, log_chosen
+from spectralmirror.responses import Response
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
+
+__all__ = ["Labels"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labels of rows.
+
+    Attributes
+    ----------
+    signs : ndarray of shape (n,)
+        -1 and +1; of a choice set, the chosen row has +1.
+    response : Response
+        f, of binary labels.
+    sets : ndarray of shape (n,) or None
+        The number of each row's choice set, rows of a set together; None if labels are binary.
+    """
+
+    signs: Vector
+    response: Response
+    sets: NDArray[np.intp] | None = None
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+    def __getitem__(self, rows: Any) -> Labels:
+        sets = None if self.sets is None else self.sets[rows]
+        return Labels(self.signs[rows], self.response, sets)
+
+    @cached_property
+    def set_starts(self) -> NDArray[np.intp]:
+        """First row of each choice set."""
+        assert self.sets is not None
+        return np.flatnonzero(np.append(True, self.sets[1:] != self.sets[:-1]))
+
+    def log_f(self, scores: Matrix) -> Matrix:
+        """Return log P of each label for scores of shape (R, n); 0 for rows not chosen."""
+        if self.sets is None:
+            return np.asarray(self.response.log_f(self.signs * scores))
+        return log_chosen(choice_probabilities(scores, self.set_starts)[1], self.signs)
+
+    def probabilities(self, scores: Matrix) -> Matrix:
+        """Return the probability that each row is chosen, for scores of shape (R, n)."""
+        if self.sets is None:
+            return np.asarray(self.response.f(scores))
+        return choice_probabilities(scores, self.set_starts)[0]
+
+    def derivatives(
+        self, t: Vector, W: Matrix, starts: NDArray[np.intp]
+    ) -> tuple[Matrix, AnyArray]:
+        """Return derivatives of each person's log-likelihood at scores t + W z, in z.
+
+        These are the gradient, shape (n_persons, q), and minus the second derivatives.
+        """
+        if self.sets is None:
+            s = self.signs * t
+            slope = self.response.slope(s)
+            pull, apart, h = self.signs * slope, W, -self.response.curvature(s, slope)
+        else:
+            h = self.probabilities(t[None])[0]
+            pull = np.where(self.signs > 0, 1 - h, -h)
+            means = np.add.reduceat(W * h[:, None], self.set_starts, axis=0)
+            apart = W - np.repeat(means, np.diff(self.set_starts, append=len(t)), axis=0)
+        pairs = apart[:, :, None] * apart[:, None] * h[:, None, None]
+        gradient = np.add.reduceat(W * pull[:, None], starts, axis=0)
+        return gradient, np.add.reduceat(pairs, starts, axis=0)
