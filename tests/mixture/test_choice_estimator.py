@@ -70,7 +70,8 @@ def test_the_truth_is_found(fit):
     assert profile_error(truth.profiles, mixture.coef_) < 0.15  # about 3 standard errors
     error = np.abs(mixture.coef_ - truth.profiles) / mixture.coef_standard_error_
     assert error.max() < 4
-    assert mixture.n_choices_ == 1600 and mixture.n_groups_ == 200
+    assert mixture.n_choices_ == 1600
+    assert mixture.n_groups_ == 200
 
 
 def test_predictions_by_formula(fit):

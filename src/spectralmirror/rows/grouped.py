@@ -300,7 +300,7 @@ class InMemoryGroups(GroupedRows):
     @property
     def n_labels(self) -> NDArray[np.int64]:
         """Number of labels of each group: rows, or choice sets."""
-        if self.rows.sets is None or self.order is None:
+        if self.rows.sets is None or self.order is None or self.starts is None:
             return self.sizes
         sets = self.rows.sets[self.order]
         begins = np.append(True, sets[1:] != sets[:-1])
