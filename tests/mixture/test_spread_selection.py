@@ -120,7 +120,7 @@ def test_other_criteria(differing, criterion):
 
 def test_which_kinds_are_tried():
     of_rows = SimpleNamespace(n_features=3)
-    rows = SimpleNamespace(is_grouped=True, n_groups=9, n_single=2, rows=of_rows)
+    rows = SimpleNamespace(is_repeated=True, n_groups=9, n_single=2, rows=of_rows)
 
     def kinds(**options):
         return kinds_to_try(LinearClassifierMixture(1, spread="auto", **options), rows)

@@ -74,6 +74,7 @@ class FitQuality:
     def of(cls, fit: Fit) -> FitQuality:
         """Compute the quality of a fit: one pass over the rows."""
         log_likelihood, of_groups, of_rows, largest, n = map(float, _sums(fit))
+        log_likelihood += fit.integration.missing
         parameters, rows = fit.ascent.parameters, fit.likelihood.rows
         k, size = len(parameters), fit.n_parameters
         repeated = max(rows.n_groups - rows.n_single, 1) * rows.total_weight / rows.n_groups

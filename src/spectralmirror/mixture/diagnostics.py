@@ -11,7 +11,7 @@ from spectralmirror.mixture.criteria import FitQuality
 from spectralmirror.mixture.doubt import doubt
 from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.mixture.fitting import Fit
-from spectralmirror.mixture.integration import COARSE, integration_errors
+from spectralmirror.mixture.integration import COARSE
 from spectralmirror.mixture.starts import Start, n_agreeing
 from spectralmirror.rows.grouped import GroupedRows
 
@@ -109,13 +109,13 @@ def _better_maximum(starts: list[Start], k: int) -> Problem | None:
 
 def _coarse_integration(fit: Fit) -> Problem | None:
     """Return a problem if the nodes integrate badly over the spread of persons."""
-    errors = np.abs(integration_errors(fit))
-    if not len(errors) or errors.mean() < COARSE:
+    error = fit.integration.mean_error
+    if error < COARSE:
         return None
     return Problem(
         "coarse integration",
         "Persons have many labels for so many coefficients that vary: the log-likelihood of a "
-        f"person is off by {errors.mean():.2f} on average, and estimates and standard errors are "
+        f"person is off by {error:.2f} on average, and estimates and standard errors are "
         "rough. Use a smaller kind of spread, or fewer features.",
     )
 

@@ -11,6 +11,7 @@ from spectralmirror.mixture.averaging import ParameterPosterior
 from spectralmirror.mixture.constraints import orthonormal
 from spectralmirror.mixture.evidence import Laplace, laplace
 from spectralmirror.mixture.fewer import evidence_of_fewer
+from spectralmirror.mixture.integration import Integration
 from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import MOST_PARAMETERS, Information, Top, information, polish
@@ -92,7 +93,14 @@ class Fit:
         found = self.observed
         if found is None or self.likelihood.l2 == 0:
             return None
-        return laplace(self.likelihood, self.ascent, found)
+        posterior = laplace(self.likelihood, self.ascent, found)
+        exact = posterior.log_evidence + self.integration.missing
+        return replace(posterior, log_evidence=exact)
+
+    @cached_property
+    def integration(self) -> Integration:
+        """How far the log-likelihood with the nodes of the fit is off."""
+        return Integration.of(self.likelihood, self.ascent.parameters)
 
     @property
     def parameter_posterior(self) -> ParameterPosterior | None:

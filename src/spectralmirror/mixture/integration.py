@@ -1,49 +1,80 @@
 """How well the nodes of a fit integrate over the spread of persons.
 
 All persons share the nodes of a fit. The more labels a person has, and the more coefficients vary,
-the fewer nodes are near that person's own profile. Nodes of their own (:mod:`persons`) do not have
-this problem: the difference shows how far the likelihood of the fit can be trusted.
+the fewer nodes are near that person's own profile, and the more the likelihood depends on where the
+nodes happen to be. Nodes of their own (:mod:`persons`) do not have this problem: with them the
+likelihood is computed once more at the end of a fit, so that fits are compared without this noise.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
 
-from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.labels import Labels
-from spectralmirror.mixture.persons import Persons
-from spectralmirror.rows.types import Vector
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.persons import Persons, batches
+from spectralmirror.rows.grouped import Block
+from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["COARSE", "integration_errors"]
+__all__ = ["COARSE", "Integration"]
 
 #: The integration is coarse if the log-likelihood of a person is off by more than this, on average.
 COARSE = 0.2
-#: Persons are compared in at most this many pieces of a block.
-N_PIECES = 8
 
 
-def integration_errors(fit: Fit) -> Vector:
-    """Return the error of the log-likelihood of some persons; empty without spread.
+@dataclass(frozen=True)
+class Integration:
+    """How far the log-likelihood with shared nodes is off.
 
-    Rows that are not in memory are not read again for this.
+    Attributes
+    ----------
+    missing : float
+        The log-likelihood with nodes of each person's own, less that with shared ones, of all
+        persons.
+    mean_error : float
+        Mean absolute difference for a person.
     """
-    likelihood, parameters = fit.likelihood, fit.ascent.parameters
-    if fit.kind is None or not likelihood.rows.in_memory:
-        return np.empty(0)
-    expanded, found = likelihood.expanded(parameters), []
-    for block in islice(likelihood.rows.blocks(), 1):
-        for piece in islice(likelihood.pieces(block, len(expanded)), N_PIECES):
-            if piece.starts is None or piece.weight is not None:
-                continue
-            t = likelihood.scores(piece.X, parameters.profiles).T
-            W = likelihood.working(piece) @ likelihood.of_spread(parameters)
-            labels = Labels(piece.y.astype(np.float64), likelihood.response, piece.sets)
-            own = Persons.of(t, W, labels, piece.starts)
-            log_p = replace(likelihood, spread=None).log_weights(piece, parameters)
-            exact = logsumexp(own.log_likelihood + log_p.T, axis=1)
-            found.append(likelihood.posterior(piece, expanded).log_likelihood - exact)
-    return np.concatenate(found) if found else np.empty(0)
+
+    missing: float = 0.0
+    mean_error: float = 0.0
+
+    @classmethod
+    def of(cls, likelihood: Likelihood, parameters: Parameters) -> Integration:
+        """Compare both for rows in memory without weights; others are taken for exact."""
+        rows = likelihood.rows
+        if likelihood.spread is None or not rows.in_memory or rows.rows.weight is not None:
+            return cls()
+        found = np.concatenate(list(_differences(likelihood, parameters)))
+        return cls(float(found.sum()), float(np.abs(found).mean()))
+
+
+def _differences(likelihood: Likelihood, parameters: Parameters) -> Iterator[Vector]:
+    """Yield what is missing from the log-likelihood of each person."""
+    expanded, root = likelihood.expanded(parameters), likelihood.of_spread(parameters)
+    alone = replace(likelihood, spread=None)
+    for block in likelihood.rows.blocks():
+        for piece in likelihood.pieces(block, len(expanded)):
+            shared = likelihood.posterior(piece, expanded).log_likelihood
+            log_p = alone.log_weights(piece, parameters).T
+            own = _of_own_nodes(piece, likelihood, parameters, root)
+            yield logsumexp(own + log_p, axis=1) - shared
+
+
+def _of_own_nodes(
+    piece: Block, likelihood: Likelihood, parameters: Parameters, root: Matrix
+) -> Matrix:
+    """Return log P(labels | class l) of each person, shape (n_persons, k)."""
+    t = likelihood.scores(piece.X, parameters.profiles).T
+    W = likelihood.working(piece) @ root
+    labels = Labels(piece.y.astype(np.float64), likelihood.response, piece.sets)
+    ends = np.append(0, np.cumsum(piece.sizes))
+    found = []
+    for part in batches(piece.sizes, Persons.width(root.shape[1])):
+        here = slice(ends[part.start], ends[part.stop])
+        starts = ends[part.start : part.stop] - ends[part.start]
+        found.append(Persons.of(t[here], W[here], labels[here], starts).log_likelihood)
+    return np.vstack(found)
