@@ -44,16 +44,15 @@ class Integration:
 
     @classmethod
     def of(cls, likelihood: Likelihood, parameters: Parameters) -> Integration:
-        """Compare both for rows in memory without weights; others are taken for exact."""
-        rows = likelihood.rows
-        if likelihood.spread is None or not rows.in_memory or rows.rows.weight is not None:
+        """Compare both for rows in memory; others are taken for exact, not read again."""
+        if likelihood.spread is None or not likelihood.rows.in_memory:
             return cls()
         found = np.concatenate(list(_differences(likelihood, parameters)))
         return cls(float(found.sum()), float(np.abs(found).mean()))
 
 
 def _differences(likelihood: Likelihood, parameters: Parameters) -> Iterator[Vector]:
-    """Yield what is missing from the log-likelihood of each person."""
+    """Yield what is missing from the weighted log-likelihood of each person."""
     expanded, root = likelihood.expanded(parameters), likelihood.of_spread(parameters)
     alone = replace(likelihood, spread=None)
     for block in likelihood.rows.blocks():
@@ -61,7 +60,8 @@ def _differences(likelihood: Likelihood, parameters: Parameters) -> Iterator[Vec
             shared = likelihood.posterior(piece, expanded).log_likelihood
             log_p = alone.log_weights(piece, parameters).T
             own = _of_own_nodes(piece, likelihood, parameters, root)
-            yield logsumexp(own + log_p, axis=1) - shared
+            missing, w = logsumexp(own + log_p, axis=1) - shared, piece.shares[0]
+            yield missing if w is None else w * missing
 
 
 def _of_own_nodes(
@@ -70,7 +70,7 @@ def _of_own_nodes(
     """Return log P(labels | class l) of each person, shape (n_persons, k)."""
     t = likelihood.scores(piece.X, parameters.profiles).T
     W = likelihood.working(piece) @ root
-    labels = Labels(piece.y.astype(np.float64), likelihood.response, piece.sets)
+    labels = Labels(piece.y.astype(np.float64), likelihood.response, piece.sets, piece.shares[1])
     ends = np.append(0, np.cumsum(piece.sizes))
     found = []
     for part in batches(piece.sizes, Persons.width(root.shape[1])):

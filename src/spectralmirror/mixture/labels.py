@@ -28,18 +28,23 @@ class Labels:
         f, of binary labels.
     sets : ndarray of shape (n,) or None
         The number of each row's choice set, rows of a set together; None if labels are binary.
+    shares : ndarray of shape (n,) or None
+        Weights of the rows within their person; None means 1.
     """
 
     signs: Vector
     response: Response
     sets: NDArray[np.intp] | None = None
+    shares: Vector | None = None
 
     def __len__(self) -> int:
         return len(self.signs)
 
     def __getitem__(self, rows: Any) -> Labels:
-        sets = None if self.sets is None else self.sets[rows]
-        return Labels(self.signs[rows], self.response, sets)
+        sets, shares = (
+            None if column is None else column[rows] for column in (self.sets, self.shares)
+        )
+        return Labels(self.signs[rows], self.response, sets, shares)
 
     @cached_property
     def set_starts(self) -> NDArray[np.intp]:
@@ -50,8 +55,10 @@ class Labels:
     def log_f(self, scores: Matrix) -> Matrix:
         """Return log P of each label for scores of shape (R, n); 0 for rows not chosen."""
         if self.sets is None:
-            return np.asarray(self.response.log_f(self.signs * scores))
-        return log_chosen(choice_probabilities(scores, self.set_starts)[1], self.signs)
+            found = np.asarray(self.response.log_f(self.signs * scores))
+        else:
+            found = log_chosen(choice_probabilities(scores, self.set_starts)[1], self.signs)
+        return found if self.shares is None else found * self.shares
 
     def probabilities(self, scores: Matrix) -> Matrix:
         """Return the probability that each row is chosen, for scores of shape (R, n)."""
@@ -75,6 +82,8 @@ class Labels:
             pull = np.where(self.signs > 0, 1 - h, -h)
             means = np.add.reduceat(W * h[:, None], self.set_starts, axis=0)
             apart = W - np.repeat(means, np.diff(self.set_starts, append=len(t)), axis=0)
+        if self.shares is not None:
+            pull, h = pull * self.shares, h * self.shares
         pairs = apart[:, :, None] * apart[:, None] * h[:, None, None]
         gradient = np.add.reduceat(W * pull[:, None], starts, axis=0)
         return gradient, np.add.reduceat(pairs, starts, axis=0)

@@ -19,12 +19,12 @@ from spectralmirror.mixture.starts import FINE, ROUGH, Maximum, split
 from spectralmirror.mixture.task import Task
 from spectralmirror.rows.types import Matrix
 
-__all__ = ["comparison_sample", "finished", "fit_spread", "with_many_nodes"]
+__all__ = ["comparison_sample", "finished", "fit_spread"]
 
 #: Kinds are compared on a sample of about this many rows and groups.
 N_ROWS, N_GROUPS = 20_000, 1_000
-#: Nodes while starts compete, while kinds and numbers of classes are compared, for the last
-#: comparison, and of the final fit if there are at most so many rows times classes.
+#: Nodes while starts compete, while kinds and numbers of classes are compared, of the final fit,
+#: and of the final fit if there are at most so many rows times classes.
 FEWEST_NODES, FEW_NODES, MANY_NODES, MOST_NODES = 64, 128, 512, 1024
 FEW_ROWS = 20_000
 #: With several classes, a start has this share of the spread within the classes of the discrete
@@ -109,17 +109,6 @@ def _from_fewer(task: Task, fewer: Mapping[int, Fit]) -> Iterator[tuple[str, Par
         z = task.rng.standard_normal((task.k, root.shape[1]))
         profiles = single.profiles + (z - z.mean(axis=0)) @ root.T
         yield "drawn", Parameters(profiles, np.zeros(task.k), np.sqrt(SHARE) * single.spread)
-
-
-def with_many_nodes(task: Task, chosen: Fit) -> Fit:
-    """Return the fit of the same rows with many other nodes, on which its evidence depends less."""
-    spread = chosen.likelihood.spread
-    if spread is None:
-        return chosen
-    likelihood = replace(chosen.likelihood, spread=spread.with_nodes(MANY_NODES, task.seed + 1))
-    start, inverse = chosen.ascent.parameters, _inverse(chosen)
-    ascent = task.climber(likelihood, start, tol=FINE, inverse=inverse)
-    return replace(chosen, likelihood=likelihood, ascent=ascent)
 
 
 def _inverse(chosen: Fit) -> Matrix | None:

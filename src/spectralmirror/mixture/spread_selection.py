@@ -1,8 +1,9 @@
 """The choice of the kind of spread, together with the number of classes.
 
 For each number of classes, the fit without spread comes first. Kinds of spread start from it, and
-from fits of the same kind with fewer classes. Kinds are compared on the same rows with few nodes;
-those that come close to the best are fitted again with many, and the winner to all rows.
+from fits of the same kind with fewer classes. Kinds are fitted to the same rows with few nodes and
+compared by likelihoods with nodes of each person's own (:mod:`integration`); the winner is fitted
+to all rows with many nodes.
 """
 
 from __future__ import annotations
@@ -23,19 +24,14 @@ from spectralmirror.mixture.selection import (
     with_all_starts,
 )
 from spectralmirror.mixture.spread import KINDS
-from spectralmirror.mixture.spread_fitting import (
-    comparison_sample,
-    finished,
-    fit_spread,
-    with_many_nodes,
-)
+from spectralmirror.mixture.spread_fitting import comparison_sample, finished, fit_spread
 from spectralmirror.mixture.task import Task
 from spectralmirror.responses import get_response
 from spectralmirror.rows.grouped import GroupedRows
 
 __all__ = ["SpreadChoice", "kinds_to_try", "select_spread"]
 
-#: Kinds whose score is within this of the best are fitted again with many nodes.
+#: Kinds whose score is within this of the best are close to it.
 CLOSE = 6.0
 #: That persons of a class do not differ at all is the stronger claim: it needs evidence "worth more
 #: than a bare mention" (Kass and Raftery 1995).
@@ -128,7 +124,6 @@ class _Search:
     discrete: dict[int, Candidate] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
     tried: dict[tuple[int, str | None], Candidate] = field(default_factory=dict)
-    renewed: set[tuple[int, str | None]] = field(default_factory=set)
 
     def score(self, k: int, kind: str | None) -> float:
         """Return the score of a fit, -inf if there is none."""
@@ -211,23 +206,6 @@ class _Search:
         rise = self.score(k, None) - self.score(k - 1, None)
         return bool(self.score(k, None) + rise / 2 > max(before, self.best_score(k)))
 
-    def renew(self, numbers: list[int], close: float) -> None:
-        """Fit those that come close to the best again with many nodes, the best one first.
-
-        With few nodes, a fit can adapt to them, and its score is too good.
-        """
-        eligible = [(k, kind) for k in numbers for kind in self.kinds if (k, kind) in self.tried]
-        while True:
-            done = [self.score(*one) for one in eligible if one in self.renewed]
-            left = [one for one in eligible if one not in self.renewed]
-            best = max(left, key=lambda one: self.score(*one), default=None)
-            if best is None or self.score(*best) <= max(done, default=-np.inf) - close:
-                return
-            self.renewed.add(best)
-            old = self.tried[best]
-            new = with_many_nodes(self.tasks[best[0]], old.fit)
-            self.tried[best] = Candidate(new, old.features)
-
     def chosen(self, numbers: list[int]) -> tuple[int, str | None]:
         """Return the best kind of the smallest number of classes that is not clearly worse."""
         best: tuple[int, str | None] | None = None
@@ -273,7 +251,6 @@ def select_spread(
             if not search.try_number(number, FEW_STARTS if number > 1 else None):
                 break
             numbers.append(number)
-            search.renew([number], 0.0)
             if number > 1 and not search.may_rise(number):
                 break
     else:
@@ -281,8 +258,6 @@ def select_spread(
         if lead_up:
             _lead_up_to(search, k)
         search.try_number(k, None, required=True)
-    if len(kinds) > 1 or k is None:
-        search.renew(numbers, CLOSE)
     number, kind = search.chosen(numbers)
     discrete = search.discrete[number]
     if kind is None:
