@@ -22,6 +22,10 @@ FRAME = pl.DataFrame(
     }
 )
 CSV = FRAME.write_csv()
+#: Numbers with a decimal comma in quotation marks, between commas.
+COMMAS = FRAME.select(
+    pl.format('"{}"', pl.col("a", "b").cast(pl.String).str.replace(r"\.", ",")), "y", "g"
+).write_csv(quote_style="never")
 
 
 def text(content, encoding="utf-8"):
@@ -53,7 +57,7 @@ FILES = [
     ("quote.csv", text(CSV + '"1,2,yes,3\n'), "cannot be read: CSV parse", "cannot be read: CSV"),
     ("twice.csv", text(CSV.replace("a,b", "a,a", 1)), "two columns named 'a'", "two columns named"),
     ("words.csv", text(CSV + "tall,2,yes,3\n"), "'a' (numbers, but also 'tall')", "holds string"),
-    ("comma.csv", text(CSV.replace(",", ";").replace(".", ",")), "a decimal comma", "holds string"),
+    ("comma.csv", text(COMMAS), "a decimal comma", "holds string"),
     (
         "late.csv",
         text(CSV + CSV.partition("\n")[2] * 500 + "many,2,yes,3\n"),
@@ -66,7 +70,7 @@ FILES = [
     ("more.csv", text(CSV + "1,2,maybe,3\n"), "has 3 different values", "holds 'maybe'"),
     ("unsure.csv", text(CSV + "1,2,,3\n"), "are missing in some of 201 rows: 'y' 1", "'y' 1"),
     ("latin.csv", text(CSV.replace("yes", "jä"), "latin-1"), "is not UTF-8", "is not UTF-8"),
-    ("utf16.csv", text(CSV, "utf-16"), "utf16.csv cannot be read", "utf16.csv cannot be read"),
+    ("utf16.csv", text(CSV, "utf-16"), "it is UTF-16 text. Save", "it is UTF-16 text"),
     (
         "cut.csv.gz",
         lambda p: p.write_bytes(gzip.compress(CSV.encode())[:-40]),
@@ -75,7 +79,7 @@ FILES = [
     ),
     ("plain.csv.gz", text(CSV), "Not a gzipped file", "Not a gzipped file"),
     ("one.csv", text("a,b,y,g\n1,2,yes,3\n"), "'a' holds the same value in all rows", None),
-    ("other.txt", text(CSV), "is not of a kind that can be read", "is not of a kind that can be"),
+    ("other.xlsx", text(CSV), "is not of a kind that can be read", "is not of a kind that can be"),
     ("text.parquet", text(CSV), f"text.parquet {NOT_PARQUET}", f"text.parquet {NOT_PARQUET}"),
     ("empty.parquet", text(""), f"empty.parquet {NOT_PARQUET}", f"empty.parquet {NOT_PARQUET}"),
     ("empty.arrow", text(""), f"empty.arrow {NOT_ARROW}", f"empty.arrow {NOT_ARROW}"),

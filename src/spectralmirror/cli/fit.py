@@ -24,6 +24,7 @@ from spectralmirror.cli.options import (
     Quiet,
     Response,
     Seed,
+    Separator,
     Spread,
     column_option,
     columns_option,
@@ -89,6 +90,7 @@ def fit(
         str | None, column_option("With --pairs: which side won, left or right.")
     ] = None,
     missing: Missing = "error",
+    separator: Separator = None,
     starts: Annotated[
         int, typer.Option(min=1, help="Maximum number of starts of the search for the best fit.")
     ] = 200,
@@ -134,7 +136,7 @@ def fit(
         from spectralmirror.tables.fit_table import fit_table
         from spectralmirror.tables.storage import save
 
-        readers = readers_of(files)
+        readers = readers_of(files, separator)
         roles = ColumnRoles(
             label=column,
             group=group,

@@ -15,7 +15,16 @@ from spectralmirror.cli.console import (
     progress_bar,
     say,
 )
-from spectralmirror.cli.options import AsJson, Files, Missing, Model, Quiet, Seed, load_table
+from spectralmirror.cli.options import (
+    AsJson,
+    Files,
+    Missing,
+    Model,
+    Quiet,
+    Seed,
+    Separator,
+    load_table,
+)
 
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
@@ -30,6 +39,7 @@ def report(
         "report.html"
     ),
     missing: Missing = None,
+    separator: Separator = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -46,7 +56,7 @@ def report(
     check_output(output, *files, model)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         fitted, _ = load_table(model)
-        data = write_file_report(fitted, files, output, missing, seed, listen)
+        data = write_file_report(fitted, files, output, missing, seed, listen, separator)
     if as_json:
         print_json(data)
         return
@@ -60,6 +70,7 @@ def write_file_report(
     missing: str | None,
     seed: int,
     listen: Listen,
+    separator: str | None = None,
 ) -> dict[str, Any]:
     """Write a report on the rows of files, or on a sample of them; return its data."""
     from spectralmirror.report import write_report
@@ -67,7 +78,7 @@ def write_file_report(
     from spectralmirror.tables.table_sample import sample_rows
     from spectralmirror.tables.winners import OUTCOMES
 
-    readers = readers_of(files)
+    readers = readers_of(files, separator)
     total = count_rows(readers)
     rows = sample_rows(fitted, readers, missing, lambda n: listen("reading", n, total))
     listen("writing the report", 0, None)
