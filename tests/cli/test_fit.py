@@ -90,6 +90,26 @@ def test_comparisons(tmp_path):
     np.testing.assert_allclose(table["probability_a"], plain.predict_proba(X)[:, 1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("names", ["{}1 {}2 1 2", "{}_a {}_b a b", "{}.left {}.right left right"])
+def test_sides_may_follow_the_names_of_columns(tmp_path, names):
+    left, right, *words = names.split()
+    rng = np.random.default_rng(1)
+    A, B = rng.normal(size=(2, 400, 2))
+    won = rng.uniform(size=400) < expit((A - B) @ [2.0, -1.0])
+    columns = {side.format(name): x[:, j] for side, x in ((left, A), (right, B))
+               for j, name in enumerate(("price", "time"))}  # fmt: skip
+    winner = np.where(won, f"choice {words[0]}", f"choice {words[1]}")
+    pl.DataFrame(columns).with_columns(choice=winner).write_csv(tmp_path / "pairs.csv")
+    run("fit", tmp_path / "pairs.csv", "--pairs", *words, "--winner", "choice", "-k", 1,
+        "--features", f"price,{left.format('time')}", "-o", tmp_path / "m.skops")  # fmt: skip
+    model = load(tmp_path / "m.skops")
+    plain = LinearClassifierMixture(1, fit_intercept=False).fit(A - B, won)
+    assert model.recipe.names == ["price", "time"]
+    np.testing.assert_allclose(model.mixture.coef_, plain.coef_, rtol=1e-7)
+    shown = run("inspect", tmp_path / "m.skops").stdout
+    assert f"comparisons: {left.format('x')} minus {right.format('x')}" in shown
+
+
 def test_winners_are_judged_over_all_files(tmp_path):
     for i, winners in enumerate(([1, 2, 1, 2], [0, 1, 0, 1])):  # 0 might be a tie
         pl.DataFrame({"a_x": [1, 2, 3, 5], "b_x": [4, 3, 1, 1], "won": winners}).write_parquet(

@@ -82,7 +82,7 @@ def fit(
         tuple[str, str] | None,
         typer.Option(
             metavar="LEFT RIGHT",
-            help="Comparisons: the features are LEFTx minus RIGHTx, for every x with both columns.",
+            help="Comparisons: features are differences of columns that begin, or end, with both words.",
             show_default=False,
         ),
     ] = None,
@@ -132,18 +132,20 @@ def fit(
         listen("loading", 0, None)
         from spectralmirror.mixture import LinearClassifierMixture
         from spectralmirror.rows.files.readers import readers_of
-        from spectralmirror.tables.column_roles import ColumnRoles
+        from spectralmirror.tables.column_roles import ColumnRoles, agreed_types
         from spectralmirror.tables.fit_table import fit_table
+        from spectralmirror.tables.sides import sides_of
         from spectralmirror.tables.storage import save
 
         readers = readers_of(files, separator)
+        sides = None if pairs is None else sides_of(pairs, agreed_types(readers))
         roles = ColumnRoles(
             label=column,
             group=group,
-            features=split_names(features, readers, pairs),
-            drop=split_names(drop, readers, pairs),
-            categorical=split_names(categorical, readers, pairs),
-            pairs=pairs,
+            features=split_names(features, readers, sides),
+            drop=split_names(drop, readers, sides),
+            categorical=split_names(categorical, readers, sides),
+            pairs=sides,
             missing=str(missing),
         )
         mixture = LinearClassifierMixture(

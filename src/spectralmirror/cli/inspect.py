@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from spectralmirror.cli.console import one_sentence_errors, print_json, say
 from spectralmirror.cli.options import AsJson, Model, load_table
+from spectralmirror.tables.sides import column_of
 
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
@@ -48,7 +49,8 @@ def _column_lines(fitted: FittedTable) -> Iterator[str]:
     yield f"label {fitted.label!r}" + (f", group {fitted.group!r}" if fitted.group else "")
     if recipe.pairs is not None:
         left, right = recipe.pairs
-        yield f"comparisons: {left}x minus {right}x, for every column x below"
+        both = f"{column_of(left, 'x')} minus {column_of(right, 'x')}"
+        yield f"comparisons: {both}, for every column x below"
     for term in recipe.terms:
         levels = getattr(term, "levels", None)
         what = "number" if levels is None else f"{', '.join(levels[1:])}; compared with {levels[0]}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from spectralmirror.cli.console import fail
+from spectralmirror.tables.sides import feature_of
 
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
@@ -76,7 +77,7 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="CSV or other text (also .gz), Parquet or Arrow: files, a folder, or a glob in quotes.",
+        help="CSV or other text (also .gz), Parquet, Arrow: files, a folder, or a glob in quotes.",
         show_default=False,
     ),
 ]
@@ -150,7 +151,7 @@ def split_names(
     A text with a comma that is itself the name of a column is not split.
     """
     known = {name for reader in readers for name in reader.types}
-    known |= {name.removeprefix(side) for side in pairs or () for name in known}
+    known |= {feature_of(side, name) or name for side in pairs or () for name in known}
     names = []
     for text in texts or ():
         names += [text] if text in known else [name.strip() for name in text.split(",")]

@@ -110,8 +110,10 @@ def _notes_on_pairs(pairs: tuple[str, str] | None) -> list[str]:
     """Explain the features of comparisons."""
     if pairs is None:
         return []
+    from spectralmirror.tables.sides import column_of
+
     left, right = pairs
     return [
-        f"Every row compares two things: features are those of the left ({left}...) less those of "
-        f"the right ({right}...)."
+        "Every row compares two things: features are those of the left "
+        f"({column_of(left, '...')}) less those of the right ({column_of(right, '...')})."
     ]

@@ -19,6 +19,7 @@ from spectralmirror.rows.messages import listed
 from spectralmirror.tables.column_roles import ColumnRoles, column_types, feature_kinds
 from spectralmirror.tables.column_stats import MOST_LEVELS, TableStats, table_stats
 from spectralmirror.tables.features import Category, Number, Recipe, check_names
+from spectralmirror.tables.sides import column_of, paired_features
 from spectralmirror.tables.winners import is_left, winner_words
 
 __all__ = ["ChosenFeatures", "choose_features", "missing_sentence"]
@@ -70,7 +71,10 @@ def choose_features(
     _refuse_text(stats, roles)
     _refuse_infinite(stats)
     terms, notes = _terms(stats, roles)
-    used = [*roles.others, *(side + term.column for side in roles.sides for term in terms)]
+    used = [
+        *roles.others,
+        *(column_of(side, term.column) for side in roles.sides for term in terms),
+    ]
     missing = {name: stats.missing[name] for name in used if stats.missing[name]}
     _refuse_missing(missing, n_rows, roles)
     if missing and roles.missing == "drop":
@@ -119,7 +123,12 @@ def _dtype(
     readers: Sequence[Reader], terms: Sequence[Number | Category], roles: ColumnRoles
 ) -> str:
     """Return the precision that the numbers of all files need."""
-    numbers = [side + t.column for side in roles.sides for t in terms if isinstance(t, Number)]
+    numbers = [
+        column_of(side, term.column)
+        for side in roles.sides
+        for term in terms
+        if isinstance(term, Number)
+    ]
     kinds = {str(reader.types[name]) for reader in readers for name in numbers}
     return str(common_dtype(kinds or {"float64"}))
 
@@ -149,7 +158,7 @@ def _terms(stats: TableStats, roles: ColumnRoles) -> tuple[list[Number | Categor
 def _why_left_out(name: str, stats: TableStats, roles: ColumnRoles) -> str | None:
     """Return why a column does not become a feature, or None if it does."""
     column = stats.columns[name]
-    if roles.missing == "error" and any(stats.missing[side + name] for side in roles.sides):
+    if roles.missing == "error" and any(stats.missing[column_of(s, name)] for s in roles.sides):
         return None  # the missing values are refused first
     if column.is_empty:
         return f"Column {name!r} is empty and was left out."
@@ -164,13 +173,8 @@ def _unpaired(types: Mapping[str, Any], roles: ColumnRoles) -> list[str]:
     """Return a note about the columns that are not compared."""
     if roles.pairs is None:
         return []
-    left, right = roles.pairs
-    paired = {
-        side + name.removeprefix(left)
-        for name in types
-        if name.startswith(left) and right + name.removeprefix(left) in types
-        for side in roles.pairs
-    }
+    features = paired_features(roles.pairs, types)
+    paired = {column_of(side, name) for side in roles.pairs for name in features}
     alone = [n for n in types if n not in paired and n not in (*roles.others, *roles.drop)]
     what = "are the same for both sides, or have no partner, and were left out"
     return [f"Columns that {what}: {listed(alone)}."] if alone else []

@@ -12,6 +12,7 @@ from spectralmirror.rows.column_types import family
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.messages import did_you_mean_or_list, listed
 from spectralmirror.tables.features import kind_of
+from spectralmirror.tables.sides import column_of, feature_of, paired_features
 
 __all__ = ["ColumnRoles", "agreed_types", "check_single", "column_types", "feature_kinds"]
 
@@ -33,7 +34,8 @@ class ColumnRoles:
     categorical : sequence of str
         Columns of numbers that are codes of categories.
     pairs : pair of str or None
-        For comparisons: the prefixes of columns of the left and the right side.
+        For comparisons: the left and the right side, as prefixes of columns, or as patterns in
+        which a star stands for the feature.
     missing : {"error", "impute", "drop"}
         What to do about missing values: refuse them, impute them, or drop their rows.
     """
@@ -53,7 +55,7 @@ class ColumnRoles:
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """The prefixes of columns; a single empty one if there are no comparisons."""
+        """The sides of comparisons; a single empty one if there are none."""
         return self.pairs or ("",)
 
     def how_to_drop(self, names: Sequence[str]) -> str:
@@ -89,7 +91,7 @@ def column_types(readers: Sequence[Reader], roles: ColumnRoles) -> dict[str, Any
     if roles.label == roles.group:
         raise ValueError(f"Column {roles.label!r} cannot be both the label and the group.")
     for name in (*roles.others, *roles.features, *roles.drop, *roles.categorical):
-        if name not in types and not any(side + name in types for side in roles.sides):
+        if name not in types and not any(column_of(side, name) in types for side in roles.sides):
             raise ValueError(
                 f"{readers[0].name} has no column {name!r}{did_you_mean_or_list(name, types)}"
             )
@@ -112,14 +114,14 @@ def check_single(types: Mapping[str, Any], names: Sequence[str]) -> None:
 def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str]:
     """Return the columns that may become features, each a "number" or a "category".
 
-    For comparisons the names have no prefix.
+    For comparisons they are named without their sides.
     """
     for name in roles.features:
         if name in roles.others or name in roles.drop:
             what = "dropped" if name in roles.drop else "the label or the group"
             raise ValueError(f"Column {name!r} cannot be a feature and {what}.")
-    codes = _without_prefix(roles.categorical, roles)
-    wanted = {name: types[roles.sides[0] + name] for name in _feature_names(types, roles)}
+    codes = _without_side(roles.categorical, roles)
+    wanted = {name: types[column_of(roles.sides[0], name)] for name in _feature_names(types, roles)}
     kinds = {name: kind_of(kind, categorical=name in codes) for name, kind in wanted.items()}
     refused = {n: kind for n, kind in kinds.items() if kind not in ("number", "category")}
     if refused:
@@ -137,19 +139,18 @@ def _feature_names(types: Mapping[str, Any], roles: ColumnRoles) -> list[str]:
     kept = [n for n in types if n and n not in roles.others and n not in roles.drop]
     if roles.pairs is None:
         return list(dict.fromkeys(roles.features)) or kept
-    left, right = roles.pairs
-    names = [n.removeprefix(left) for n in kept if n.startswith(left) and n != left]
-    names = [n for n in names if n not in roles.drop and right + n in kept]
+    names = [name for name in paired_features(roles.pairs, kept) if name not in roles.drop]
     if not names:
+        left, right = roles.pairs
         raise ValueError(
-            f"No column occurs twice, once with the prefix {left!r} and once with {right!r}; the "
-            f"columns are {listed(types)}."
+            f"No column occurs twice, once with {left!r} and once with {right!r} before or after "
+            f"its name; the columns are {listed(types)}."
         )
-    chosen = _without_prefix(roles.features, roles)
+    chosen = _without_side(roles.features, roles)
     return [name for name in names if not chosen or name in chosen]
 
 
-def _without_prefix(names: Sequence[str], roles: ColumnRoles) -> set[str]:
+def _without_side(names: Sequence[str], roles: ColumnRoles) -> set[str]:
     for side in roles.sides:
-        names = [name.removeprefix(side) for name in names]
+        names = [feature_of(side, name) or name for name in names]
     return set(names)

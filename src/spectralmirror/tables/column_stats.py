@@ -16,6 +16,7 @@ from spectralmirror.rows.files.arrow import column_values
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.messages import did_you_mean_or_list
 from spectralmirror.tables.features import as_text
+from spectralmirror.tables.sides import column_of
 
 __all__ = [
     "MOST_LEVELS",
@@ -167,7 +168,7 @@ def table_stats(
     others : list of str
         The label, and then the group: only rows that have both are kept.
     pairs : pair of str or None
-        The prefixes of columns of the left and the right side, for comparisons.
+        The left and the right side, for comparisons.
     listen : callable
         Called with the number of rows of every batch.
     complete : bool, default=False
@@ -179,7 +180,9 @@ def table_stats(
         The statistics.
     """
     sides: tuple[str, ...] = pairs or ("",)
-    stats = {side + name: ColumnStats(kind) for side in sides for name, kind in kinds.items()}
+    stats = {
+        column_of(side, name): ColumnStats(kind) for side in sides for name, kind in kinds.items()
+    }
     differences = {name: ColumnStats("number") for name in kinds}
     columns = [*stats, *others]
     labels: dict[Any, None] = {}  # a set that keeps its order
@@ -200,9 +203,9 @@ def table_stats(
             for name, kind in kinds.items() if pairs is not None else ():
                 differences[name].add_numbers(_difference(table, name, kind, sides))
             listen(len(kept))
-    merged = {name: stats[sides[0] + name] for name in kinds}
+    merged = {name: stats[column_of(sides[0], name)] for name in kinds}
     for side in sides[1:]:
-        merged = {name: column + stats[side + name] for name, column in merged.items()}
+        merged = {name: one + stats[column_of(side, name)] for name, one in merged.items()}
     alike = {
         name
         for name, column in differences.items()
@@ -213,7 +216,7 @@ def table_stats(
 
 def _difference(table: Any, name: str, kind: str, sides: Sequence[str]) -> NDArray[Any]:
     """Return left - right for numbers, and 1 for categories that differ."""
-    left, right = (table.column(side + name) for side in sides)
+    left, right = (table.column(column_of(side, name)) for side in sides)
     if kind == "number":
         a, b = (np.asarray(column_values(side), dtype=np.float64) for side in (left, right))
         return a - b

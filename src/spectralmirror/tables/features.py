@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from spectralmirror.rows.column_types import is_number
 from spectralmirror.rows.files.arrow import column_values, unique_values
 from spectralmirror.rows.types import Matrix
+from spectralmirror.tables.sides import column_of
 from spectralmirror.tables.winners import is_left
 
 __all__ = ["Category", "Number", "Recipe", "as_text", "check_names", "kind_of"]
@@ -99,8 +100,8 @@ class Recipe:
     terms : tuple of Number and Category
         The columns.
     pairs : pair of str or None
-        For comparisons: the prefixes of columns of the left and the right side. Features are those
-        of the left minus those of the right.
+        For comparisons: the left and the right side (:mod:`.sides`). Features are those of the left
+        minus those of the right.
     winner : pair of str or None
         For comparisons: what the left and the right side are called when they win.
     dtype : str
@@ -121,14 +122,14 @@ class Recipe:
     def columns(self) -> list[str]:
         """The columns of the table from which features are made."""
         sides = self.pairs or ("",)
-        return [side + term.column for side in sides for term in self.terms]
+        return [column_of(side, term.column) for side in sides for term in self.terms]
 
     @property
     def numbers(self) -> list[str]:
         """Those of `columns` that hold numbers."""
         sides = self.pairs or ("",)
         terms = [term for term in self.terms if isinstance(term, Number)]
-        return [side + term.column for side in sides for term in terms]
+        return [column_of(side, term.column) for side in sides for term in terms]
 
     @property
     def references(self) -> dict[str, str]:
@@ -159,12 +160,12 @@ class Recipe:
         values, numbers = unique_values(column)
         return np.array([is_left(value, self.winner) for value in values], dtype=bool)[numbers]
 
-    def _side(self, table: Any, prefix: str, impute: bool) -> NDArray[Any]:
+    def _side(self, table: Any, side: str, impute: bool) -> NDArray[Any]:
         X = np.empty((table.num_rows, len(self.names)), dtype=self.dtype, order="F")
         start = 0
         for term in self.terms:
             stop = start + len(term.names)
-            values = term.encode(table.column(prefix + term.column))
+            values = term.encode(table.column(column_of(side, term.column)))
             if impute:
                 values = np.where(np.isnan(values), term.fill, values)
             X[:, start:stop] = values

@@ -19,6 +19,7 @@ from spectralmirror.tables.choose_features import missing_sentence
 from spectralmirror.tables.column_roles import agreed_types, check_single
 from spectralmirror.tables.column_stats import check_present, n_missing, present
 from spectralmirror.tables.features import Category, Recipe, kind_of
+from spectralmirror.tables.sides import column_of
 
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
@@ -133,11 +134,12 @@ def _check_kinds(recipe: Recipe, readers: Sequence[Reader]) -> None:
         for term in recipe.terms:
             wanted = "category" if isinstance(term, Category) else "number"
             for side in recipe.pairs or ("",):
-                kind = reader.types[side + term.column]
+                column = column_of(side, term.column)
+                kind = reader.types[column]
                 found = kind_of(kind, categorical=wanted == "category")
                 if str(kind) != "null" and found != wanted:
                     raise ValueError(
-                        f"Column {side + term.column!r} of {reader.name} holds {kind}, but was a "
+                        f"Column {column!r} of {reader.name} holds {kind}, but was a "
                         f"{wanted} when the model was fitted."
                     )
 
@@ -164,7 +166,7 @@ def _what_is_missing(
     """Return an error that says which columns hold missing, infinite or unknown values."""
     columns = list(dict.fromkeys([*recipe.columns, *required]))
     categories = {
-        side + term.column: term
+        column_of(side, term.column): term
         for side in recipe.pairs or ("",)
         for term in recipe.terms
         if isinstance(term, Category)

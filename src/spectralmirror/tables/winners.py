@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from os.path import commonprefix
 from typing import Any
 
 __all__ = ["OUTCOMES", "is_left", "winner_words"]
@@ -19,10 +20,10 @@ def winner_words(values: Iterable[Any], sides: tuple[str, str] | None = None) ->
     Parameters
     ----------
     values : iterable
-        The different winners.
+        The different winners. The same noun may come before all of them ("choice1", "choice2").
     sides : pair of str or None
-        The prefixes of columns of the left and the right side, such as "a_" and "b_". Winners may
-        be called by these, too, with or without the underscore.
+        The sides of columns (:mod:`.sides`), such as "a_" and "b_". Winners may be called by these,
+        too, with or without the underscore.
 
     Returns
     -------
@@ -30,11 +31,13 @@ def winner_words(values: Iterable[Any], sides: tuple[str, str] | None = None) ->
         In lower case.
     """
     found = {_word(value) for value in values}
-    prefixes = () if sides is None else (tuple(side.strip("_-. ") for side in sides), sides)
-    for pair in (*prefixes, *WINNERS):
+    noun = _common_noun(found)
+    own = () if sides is None else (tuple(side.strip("*_-. ") for side in sides), sides)
+    for pair in (*own, *WINNERS):
         left, right = map(_word, pair)
-        if found <= {left, right}:
-            return left, right
+        for before in ("", noun):
+            if found <= {before + left, before + right}:
+                return before + left, before + right
     choices = ", ".join(f"{left} or {right}" for left, right in WINNERS)
     shown = ", ".join(map(repr, sorted(found)[:5]))
     raise ValueError(
@@ -48,6 +51,12 @@ def is_left(value: Any, words: tuple[str, str]) -> bool:
     if word not in words:
         raise ValueError(f"The winner must be {words[0]!r} or {words[1]!r}, got {word!r}.")
     return word == words[0]
+
+
+def _common_noun(words: Collection[str]) -> str:
+    """Return what all words begin with, "" unless that is a word itself."""
+    noun = commonprefix(sorted(words)) if len(words) == 2 else ""
+    return noun if any(map(str.isalpha, noun)) else ""
 
 
 def _word(value: Any) -> str:

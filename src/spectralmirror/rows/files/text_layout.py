@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 __all__ = ["Layout", "opened"]
 
@@ -51,9 +51,9 @@ class Layout:
 
 def opened(path: Path, *, squeeze: bool = False) -> IO[bytes]:
     """Open a file, compressed or not; `squeeze` makes all white space inside a line one blank."""
-    compressed = path.name.lower().endswith(".gz")
-    file: Any = gzip.open(path, "rb") if compressed else path.open("rb")
-    return BufferedReader(_Squeezed(file)) if squeeze else file
+    open_file: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    file = open_file(path, "rb")
+    return BufferedReader(_Squeezed(file)) if squeeze else cast(IO[bytes], file)
 
 
 def _most_frequent(line: bytes) -> str:
