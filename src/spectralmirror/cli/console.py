@@ -133,6 +133,9 @@ def _sentence(problem: Exception) -> str:
     if isinstance(problem, OSError) and problem.strerror:
         where = f": {problem.filename}" if problem.filename else ""
         return f"{problem.strerror}{where}."
+    sentences = getattr(problem, "sentences", ())
+    if len(sentences) > 1:
+        return "\n".join([f"There are {len(sentences)} problems:", *(f"- {s}" for s in sentences)])
     return " ".join(str(problem).split()) or type(problem).__name__
 
 

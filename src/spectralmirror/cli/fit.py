@@ -82,7 +82,7 @@ def fit(
         tuple[str, str] | None,
         typer.Option(
             metavar="LEFT RIGHT",
-            help="Comparisons: features are differences of columns that begin, or end, with both words.",
+            help="Comparisons: differences of columns that begin, or end, with LEFT and RIGHT.",
             show_default=False,
         ),
     ] = None,

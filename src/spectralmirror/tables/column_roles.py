@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from spectralmirror.rows.column_types import family
 from spectralmirror.rows.files.reader import Reader
-from spectralmirror.rows.messages import did_you_mean_or_list, listed
+from spectralmirror.rows.messages import listed
+from spectralmirror.tables.column_stats import absent_columns
 from spectralmirror.tables.features import kind_of
 from spectralmirror.tables.sides import column_of, feature_of, paired_features
+from spectralmirror.tables.table_error import refuse
 
 __all__ = ["ColumnRoles", "agreed_types", "check_single", "column_types", "feature_kinds"]
 
@@ -68,16 +70,18 @@ class ColumnRoles:
 def agreed_types(readers: Sequence[Reader]) -> dict[str, Any]:
     """Return the columns of all files and their Arrow types, which must agree."""
     types: dict[str, Any] = dict(readers[0].types)
+    problems: list[str] = []
     for reader in readers[1:]:
         for name, kind in reader.types.items():
             known = types.get(name)
             if known is None or str(known) == "null":
                 types[name] = kind
             elif str(kind) != "null" and _family(kind) != _family(known):
-                raise ValueError(
+                problems.append(
                     f"Column {name!r} holds {kind} in {reader.name}, but {known} in "
                     f"{readers[0].name}: files that are read together must agree."
                 )
+    refuse(problems)
     return types
 
 
@@ -90,11 +94,9 @@ def column_types(readers: Sequence[Reader], roles: ColumnRoles) -> dict[str, Any
     types = agreed_types(readers)
     if roles.label == roles.group:
         raise ValueError(f"Column {roles.label!r} cannot be both the label and the group.")
-    for name in (*roles.others, *roles.features, *roles.drop, *roles.categorical):
-        if name not in types and not any(column_of(side, name) in types for side in roles.sides):
-            raise ValueError(
-                f"{readers[0].name} has no column {name!r}{did_you_mean_or_list(name, types)}"
-            )
+    named = (*roles.others, *roles.features, *roles.drop, *roles.categorical)
+    absent = [n for n in named if not any(column_of(side, n) in types for side in roles.sides)]
+    refuse(absent_columns(readers[0].name, types, absent))
     check_single(types, roles.others)
     what = kind_of(types[roles.label], categorical=True)
     if what.startswith("bytes"):
@@ -112,7 +114,7 @@ def check_single(types: Mapping[str, Any], names: Sequence[str]) -> None:
 
 
 def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str]:
-    """Return the columns that may become features, each a "number" or a "category".
+    """Return the columns that may become features: "number", "category", or what each holds else.
 
     For comparisons they are named without their sides.
     """
@@ -123,13 +125,6 @@ def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str
     codes = _without_side(roles.categorical, roles)
     wanted = {name: types[column_of(roles.sides[0], name)] for name in _feature_names(types, roles)}
     kinds = {name: kind_of(kind, categorical=name in codes) for name, kind in wanted.items()}
-    refused = {n: kind for n, kind in kinds.items() if kind not in ("number", "category")}
-    if refused:
-        which = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
-        raise ValueError(
-            f"{'This column' if len(refused) == 1 else 'These columns'} cannot be used: {which}. "
-            f"Turn what matters into numbers, or leave it out: {roles.how_to_drop(list(refused))}."
-        )
     if not kinds:
         raise ValueError("There is no column besides label and group, so there are no features.")
     return kinds

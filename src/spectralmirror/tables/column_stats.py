@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 
 from spectralmirror.rows.files.arrow import column_values
 from spectralmirror.rows.files.reader import Reader
-from spectralmirror.rows.messages import did_you_mean_or_list
+from spectralmirror.rows.messages import did_you_mean, listed
 from spectralmirror.tables.features import as_text
+from spectralmirror.tables.label_ties import LabelTies
 from spectralmirror.tables.sides import column_of
+from spectralmirror.tables.table_error import refuse
 
 __all__ = [
     "MOST_LEVELS",
     "ColumnStats",
     "TableStats",
+    "absent_columns",
     "check_present",
     "n_missing",
     "present",
@@ -139,6 +142,8 @@ class TableStats:
         Features of comparisons that never tell the sides apart.
     labels : list
         The distinct labels, or winners, in the rows that are kept.
+    settling : list of str
+        Features that settle the label alone, in the rows that are kept.
     """
 
     n_rows: int
@@ -147,6 +152,7 @@ class TableStats:
     columns: dict[str, ColumnStats]
     alike: set[str]
     labels: list[Any]
+    settling: list[str]
 
 
 def table_stats(
@@ -183,6 +189,7 @@ def table_stats(
     stats = {
         column_of(side, name): ColumnStats(kind) for side in sides for name, kind in kinds.items()
     }
+    ties = LabelTies(kinds, sides)
     differences = {name: ColumnStats("number") for name in kinds}
     columns = [*stats, *others]
     labels: dict[Any, None] = {}  # a set that keeps its order
@@ -200,6 +207,7 @@ def table_stats(
                 column.add(table.column(name))
             if len(labels) < MOST_LABELS:
                 labels |= dict.fromkeys(pc.unique(table.column(others[0])).to_pylist())
+            ties.add(table, others[0])
             for name, kind in kinds.items() if pairs is not None else ():
                 differences[name].add_numbers(_difference(table, name, kind, sides))
             listen(len(kept))
@@ -211,7 +219,8 @@ def table_stats(
         for name, column in differences.items()
         if column.is_constant and (kinds[name] == "number" or not column.high)
     }
-    return TableStats(n_rows, n_kept, dict(missing), merged, alike, list(labels)[:MOST_LABELS])
+    distinct = list(labels)[:MOST_LABELS]
+    return TableStats(n_rows, n_kept, dict(missing), merged, alike, distinct, ties.settling())
 
 
 def _difference(table: Any, name: str, kind: str, sides: Sequence[str]) -> NDArray[Any]:
@@ -247,9 +256,19 @@ def _is_missing(column: Any) -> Any:
 
 
 def check_present(reader: Reader, columns: Sequence[str]) -> None:
-    """Raise if a file lacks a column."""
-    for name in columns:
-        if name not in reader.types:
-            raise ValueError(
-                f"{reader.name} has no column {name!r}{did_you_mean_or_list(name, reader.types)}"
-            )
+    """Raise if a file lacks columns."""
+    refuse(absent_columns(reader.name, reader.types, columns))
+
+
+def absent_columns(name: str, types: Collection[str], columns: Iterable[str]) -> list[str]:
+    """Say which columns a table of this name lacks, and which it has instead."""
+    absent = [column for column in dict.fromkeys(columns) if column not in types]
+    close = {column: did_you_mean(column, types) for column in absent}
+    said = [f"{name} has no column {one!r}{hint}" for one, hint in close.items() if hint != "."]
+    others = [column for column, hint in close.items() if hint == "."]
+    if others:
+        plural = "s" if len(others) > 1 else ""
+        said.append(
+            f"{name} has no column{plural} {listed(others)}; its columns are {listed(types)}."
+        )
+    return said

@@ -55,7 +55,7 @@ def is_left(value: Any, words: tuple[str, str]) -> bool:
 
 def _common_noun(words: Collection[str]) -> str:
     """Return what all words begin with, "" unless that is a word itself."""
-    noun = commonprefix(sorted(words)) if len(words) == 2 else ""
+    noun = commonprefix(sorted(words)) if len(words) == 2 else ""  # noqa: RUF071
     return noun if any(map(str.isalpha, noun)) else ""
 
 
