@@ -223,3 +223,34 @@ def test_a_spread_is_chosen_from_the_data(different, tmp_path):
     assert mixture.spread_kind_ in ("diagonal", "factor", "full")
     assert {"none", "intercept", "diagonal"} <= set(mixture.spread_evidence_)
     assert f"differ: spread {mixture.spread_kind_}, chosen from the data" in done.stdout
+
+
+def test_the_positive_label_can_be_named(people, fitted, tmp_path):
+    """Exchanged labels change the signs of coefficients, and nothing else."""
+    fit = ("fit", fitted / "ratings.csv", "--label", "liked", "--drop", "person", "-k", 1)
+    done = {word: run(*fit, "--positive", word, "-o", tmp_path / f"{word}.skops").stdout
+            for word in ("no", "YES")}  # fmt: skip
+    no, yes = (load(tmp_path / f"{word}.skops") for word in ("no", "YES"))
+    assert "behind 'liked' ('yes' or 'no')" in done["no"]
+    assert "Log-odds of liked = 'no'" in done["no"]
+    assert (no.labels.tolist(), yes.labels.tolist()) == (["yes", "no"], ["no", "yes"])
+    np.testing.assert_allclose(no.mixture.coef_, -yes.mixture.coef_, rtol=1e-6)
+    shown = run("inspect", tmp_path / "no.skops").stdout
+    assert "label 'liked': 'no' counts as +1, 'yes' as -1" in shown
+    assert "P(y = 'no'), against 'yes'" in shown
+    tables = []
+    for word in ("no", "YES"):
+        out = tmp_path / f"{word}.parquet"
+        run("predict", tmp_path / f"{word}.skops", fitted / "ratings.csv", "-o", out)
+        run("cluster", tmp_path / f"{word}.skops", fitted / "ratings.csv", "-o", tmp_path / "c.csv")
+        tables.append(pl.read_parquet(out))
+    assert tables[0]["prediction"].equals(tables[1]["prediction"])
+    for name in ("probability_no", "probability_yes"):
+        np.testing.assert_allclose(tables[0][name], tables[1][name], rtol=1e-6)
+    page = tmp_path / "report.html"
+    run("report", tmp_path / "no.skops", fitted / "ratings.csv", "-o", page)
+    assert "‘no’ counts as +1" in " ".join(page.read_text().split())
+    maybe = people[0][:20].with_columns(liked=pl.lit("maybe"))
+    maybe.write_csv(tmp_path / "maybe.csv")
+    sentence = run("cluster", tmp_path / "no.skops", tmp_path / "maybe.csv", code=2).output
+    assert "The label must be 'yes' or 'no', as in the fit, got 'maybe'." in sentence

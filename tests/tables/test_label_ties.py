@@ -15,11 +15,11 @@ X = RNG.normal(size=60)
 
 def settling(columns, n_batches=3, sides=("",), label=None):
     """Return the features that settle the label of a table that comes in batches."""
+    first = sides[0]
+    own = {name.removeprefix(first): x for name, x in columns.items() if name.startswith(first)}
     kinds = {
-        name.removeprefix(sides[0]): "number" if np.asarray(values).dtype.kind in "fi" else "category"
-        for name, values in columns.items()
-        if name.startswith(sides[0])
-    }  # fmt: skip
+        n: "number" if np.asarray(x).dtype.kind in "fi" else "category" for n, x in own.items()
+    }
     ties = LabelTies(kinds, sides)
     table = pa.table(
         {**columns, "y": Y[: len(next(iter(columns.values())))] if label is None else label}

@@ -19,8 +19,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from spectralmirror.rows.extras import needs_extra
+from spectralmirror.rows.parameter_names import translated
 
 __all__ = [
+    "OPTIONS",
     "Listen",
     "check_output",
     "console",
@@ -32,13 +34,32 @@ __all__ = [
     "progress_bar",
     "say",
     "warn",
+    "with_options",
 ]
+
+#: The options of the command line for the parameters that messages name.
+OPTIONS = {
+    "n_components": "-k",
+    "n_init": "--starts",
+    "max_iter": "--max-iter",
+    "l2": "--l2",
+    "spread": "--spread",
+    "criterion": "--criterion",
+    "response": "--response",
+    "groups": "--group",
+    "random_state": "--seed",
+}
 
 console = Console(highlight=False, soft_wrap=True, emoji=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 #: The progress bar appears after this many seconds.
 SHOW_AFTER = 1.0
+
+
+def with_options(text: str) -> str:
+    """Return a message of the library with options instead of parameters."""
+    return translated(text, OPTIONS)
 
 
 def fail(sentence: str, code: int = 2) -> NoReturn:
@@ -136,7 +157,7 @@ def _sentence(problem: Exception) -> str:
     sentences = getattr(problem, "sentences", ())
     if len(sentences) > 1:
         return "\n".join([f"There are {len(sentences)} problems:", *(f"- {s}" for s in sentences)])
-    return " ".join(str(problem).split()) or type(problem).__name__
+    return with_options(" ".join(str(problem).split())) or type(problem).__name__
 
 
 def _print_warnings_once(quiet: bool) -> Callable[..., None]:
@@ -151,7 +172,7 @@ def _print_warnings_once(quiet: bool) -> Callable[..., None]:
         ours = ours and category.__name__ != "MixtureWarning"
         if ours and str(message) not in printed:
             printed.add(str(message))
-            warn(str(message), quiet)
+            warn(with_options(str(message)), quiet)
 
     return show
 

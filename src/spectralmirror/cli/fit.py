@@ -37,6 +37,14 @@ __all__ = ["fit"]
 def fit(
     files: Files,
     label: Annotated[str | None, column_option("The column of labels: any two values.")] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE",
+            help="The label that counts as +1, and whose odds are shown.",
+            show_default="the last in the order of their values",
+        ),
+    ] = None,
     group: Annotated[
         str | None,
         column_option(
@@ -118,6 +126,8 @@ def fit(
         spectralmirror fit choices.csv --pairs left_ right_ --winner choice -k 2
     """
     column = _label_column(label, pairs, winner)
+    if pairs is not None and positive is not None:
+        fail("--positive belongs to --label; with --pairs, a win of the left side counts as +1.")
     k = _number_of_components(components)
     penalty = _penalty(l2)
     if (k, criterion, penalty) == ("auto", "evidence", 0):
@@ -147,6 +157,7 @@ def fit(
             categorical=split_names(categorical, readers, sides),
             pairs=sides,
             missing=str(missing),
+            positive=positive,
         )
         mixture = LinearClassifierMixture(
             k,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from spectralmirror.cli.console import one_sentence_errors, print_json, say
+from spectralmirror.cli.console import one_sentence_errors, print_json, say, with_options
 from spectralmirror.cli.options import AsJson, Model, load_table
 from spectralmirror.tables.sides import column_of
 
@@ -39,14 +39,18 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
         say("")
         mixture = fitted.mixture
         names = [f"classifier {name}" for name in letters(mixture.n_components_)]
-        say(text(mixture, table(mixture, 0.95), 0.95, names))
+        labels = list(map(repr, fitted.labels.tolist()))
+        say(with_options(text(mixture, table(mixture, 0.95), 0.95, names, labels)))
 
 
 def _column_lines(fitted: FittedTable) -> Iterator[str]:
     """Yield where the rows came from, and what each column became."""
     about, recipe = fitted.about, fitted.recipe
     yield f"{about['n_rows']:,} rows of {about['source']}"
-    yield f"label {fitted.label!r}" + (f", group {fitted.group!r}" if fitted.group else "")
+    negative, positive = map(repr, fitted.labels.tolist())
+    yield f"label {fitted.label!r}: {positive} counts as +1, {negative} as -1"
+    if fitted.group:
+        yield f"group {fitted.group!r}"
     if recipe.pairs is not None:
         left, right = recipe.pairs
         both = f"{column_of(left, 'x')} minus {column_of(right, 'x')}"

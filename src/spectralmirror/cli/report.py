@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spectralmirror.cli.console import (
+    OPTIONS,
     Listen,
     check_output,
     one_sentence_errors,
@@ -76,7 +77,6 @@ def write_file_report(
     from spectralmirror.report import write_report
     from spectralmirror.rows.files.readers import count_rows, readers_of
     from spectralmirror.tables.table_sample import sample_rows
-    from spectralmirror.tables.winners import OUTCOMES
 
     readers = readers_of(files, separator)
     total = count_rows(readers)
@@ -90,7 +90,8 @@ def write_file_report(
         "group": fitted.group,
         "n_rows": fitted.about["n_rows"],
         "notes": [*fitted.about["notes"], *_notes_on_pairs(pairs)],
-        "label_names": OUTCOMES if pairs else {},
+        "label_names": _label_names(fitted),
+        "parameters": OPTIONS,
         "references": fitted.recipe.references,
     }
     data: dict[str, Any] = write_report(
@@ -104,6 +105,16 @@ def write_file_report(
         random_state=seed,
     )
     return data
+
+
+def _label_names(fitted: FittedTable) -> dict[str, str]:
+    """Return what the labels of the mixture are called, if they are truth values of something."""
+    from spectralmirror.tables.winners import OUTCOMES
+
+    if fitted.recipe.pairs:
+        return OUTCOMES
+    outcomes = fitted.recipe.outcomes
+    return {} if outcomes is None else dict(zip(("False", "True"), map(str, outcomes), strict=True))
 
 
 def _notes_on_pairs(pairs: tuple[str, str] | None) -> list[str]:

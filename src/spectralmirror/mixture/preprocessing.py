@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.mixture.coordinates import Coordinates
+from spectralmirror.mixture.dependencies import dependencies, dependency_sentence
 from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.task import Subspace
 from spectralmirror.rows.checks import check_finite, check_memory, check_table
@@ -26,7 +27,7 @@ from spectralmirror.subspace.estimator import SpectralMirror
 from spectralmirror.subspace.interface import KnownFeatures
 from spectralmirror.subspace.moments import FeatureMoments
 from spectralmirror.subspace.stacked.method import StackedMirror
-from spectralmirror.subspace.whitening import Whitening
+from spectralmirror.subspace.whitening import COLLINEAR, Whitening
 
 __all__ = ["Features", "Preprocessing", "given_start", "spanned", "whiten"]
 
@@ -48,12 +49,16 @@ class Features:
         Whether the covariance has an inverse.
     space : Subspace or None
         Where to look for starts; None means the whole space.
+    dependent : dict
+        Columns that can be computed from others, and from which; empty if `proper`, or if there are
+        too few rows to know.
     """
 
     whitening: Whitening
     root: Matrix
     proper: bool
     space: Subspace | None = None
+    dependent: dict[int, list[int]] = field(default_factory=dict)
 
     @classmethod
     def regular(cls, whitening: Whitening, space: Subspace | None = None) -> Features:
@@ -61,6 +66,14 @@ class Features:
         factor = whitening.cholesky
         root = np.diag(whitening.scale) if factor is None else factor * whitening.scale[:, None]
         return cls(whitening, root, True, space)
+
+    def why_singular(self, names: Any) -> str:
+        """Say why the covariance has no inverse; nothing if it has one."""
+        if self.proper:
+            return ""
+        if not self.dependent:
+            return "X has too few rows for its features, or columns that almost depend on others"
+        return dependency_sentence(self.dependent, names)
 
 
 def whiten(rows: Source) -> Features:
@@ -78,7 +91,11 @@ def whiten(rows: Source) -> Features:
     scale = whitening.scale
     eigenvalues, vectors = eigh(moments.covariance / scale / scale[:, None])
     root = vectors * np.sqrt(np.maximum(eigenvalues, 0)) * scale[:, None]
-    return Features(whitening, root, proper=False)
+    dependent: dict[int, list[int]] = {}
+    if rows.n_present >= rows.n_features + 2:
+        rounding = 10 * COLLINEAR * float(np.finfo(moments.dtype).eps)
+        dependent = dependencies(moments.covariance / scale / scale[:, None], rounding)
+    return Features(whitening, root, proper=False, dependent=dependent)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from spectralmirror.rows.messages import listed
 from spectralmirror.tables.column_roles import ColumnRoles, column_types, feature_kinds
 from spectralmirror.tables.column_stats import TableStats, table_stats
 from spectralmirror.tables.features import Category, Number, Recipe, check_names
-from spectralmirror.tables.problems import of_kinds, of_missing, of_values, winner_of
+from spectralmirror.tables.problems import of_kinds, of_missing, of_values, outcomes_of, winner_of
 from spectralmirror.tables.sides import column_of, paired_features
 from spectralmirror.tables.table_error import refuse
 
@@ -73,7 +73,8 @@ def choose_features(
         stats, terms, more = _of_complete_rows(read, kinds, terms, roles)
         notes += [note for note in more if note not in notes]
     winner = winner_of(stats.labels, roles)
-    recipe = Recipe(tuple(terms), roles.pairs, winner, _dtype(readers, terms, roles))
+    outcomes = outcomes_of(stats.labels, roles)
+    recipe = Recipe(tuple(terms), roles.pairs, winner, _dtype(readers, terms, roles), outcomes)
     check_names([*recipe.names, *roles.others])
     if "" in types:
         notes.insert(0, "A column without a name (an index, perhaps) was left out.")

@@ -40,6 +40,8 @@ class ColumnRoles:
         which a star stands for the feature.
     missing : {"error", "impute", "drop"}
         What to do about missing values: refuse them, impute them, or drop their rows.
+    positive : str or None
+        The label that counts as +1, as text; None for the last one in their order.
     """
 
     label: str
@@ -49,6 +51,7 @@ class ColumnRoles:
     categorical: Sequence[str] = ()
     pairs: tuple[str, str] | None = None
     missing: str = "error"
+    positive: str | None = None
 
     @property
     def others(self) -> list[str]:

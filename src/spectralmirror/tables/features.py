@@ -16,7 +16,7 @@ from spectralmirror.rows.column_types import is_number
 from spectralmirror.rows.files.arrow import column_values, unique_values
 from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.sides import column_of
-from spectralmirror.tables.winners import is_left
+from spectralmirror.tables.winners import is_left, word
 
 __all__ = ["Category", "Number", "Recipe", "as_text", "check_names", "kind_of"]
 
@@ -106,12 +106,15 @@ class Recipe:
         For comparisons: what the left and the right side are called when they win.
     dtype : str
         Precision of the features.
+    outcomes : pair or None
+        The labels that count as -1 and +1, if they are not in their natural order.
     """
 
     terms: tuple[Number | Category, ...]
     pairs: tuple[str, str] | None = None
     winner: tuple[str, str] | None = None
     dtype: str = "float64"
+    outcomes: tuple[Any, Any] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -154,11 +157,21 @@ class Recipe:
         return left
 
     def labels(self, column: Any) -> NDArray[Any]:
-        """Return the labels of an Arrow column; for comparisons, whether the left won."""
-        if self.winner is None:
+        """Return the labels of an Arrow column, or whether they count as +1 (the left won)."""
+        if self.winner is None and self.outcomes is None:
             return column_values(column)
         values, numbers = unique_values(column)
-        return np.array([is_left(value, self.winner) for value in values], dtype=bool)[numbers]
+        return np.array([self._is_positive(value) for value in values], dtype=bool)[numbers]
+
+    def _is_positive(self, value: Any) -> bool:
+        if self.winner is not None:
+            return is_left(value, self.winner)
+        assert self.outcomes is not None
+        negative, positive = map(word, self.outcomes)
+        if word(value) not in (negative, positive):
+            known = " or ".join(map(repr, self.outcomes))
+            raise ValueError(f"The label must be {known}, as in the fit, got {value!r:.80}.")
+        return word(value) == positive
 
     def _side(self, table: Any, side: str, impute: bool) -> NDArray[Any]:
         X = np.empty((table.num_rows, len(self.names)), dtype=self.dtype, order="F")

@@ -13,9 +13,9 @@ from spectralmirror.rows.files.arrow import column_values
 from spectralmirror.rows.labels import check_classes
 from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.column_stats import MOST_LEVELS, TableStats
-from spectralmirror.tables.winners import is_left, winner_words
+from spectralmirror.tables.winners import is_left, winner_words, word
 
-__all__ = ["missing_sentence", "of_kinds", "of_missing", "of_values", "winner_of"]
+__all__ = ["missing_sentence", "of_kinds", "of_missing", "of_values", "outcomes_of", "winner_of"]
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?\s*")
@@ -43,6 +43,7 @@ def of_values(stats: TableStats, roles: ColumnRoles) -> list[str]:
     if stats.n_kept:
         try:
             winner_of(stats.labels, roles)
+            outcomes_of(stats.labels, roles)
         except ValueError as problem:
             problems.append(str(problem))
     return problems
@@ -90,6 +91,22 @@ def winner_of(labels: Sequence[Any], roles: ColumnRoles) -> tuple[str, str] | No
         labels = [is_left(value, words) for value in labels]
     check_classes(np.unique(column_values(pa.array(labels))), f"Label {roles.label!r}")
     return words
+
+
+def outcomes_of(labels: Sequence[Any], roles: ColumnRoles) -> tuple[Any, Any] | None:
+    """Return the labels that count as -1 and +1; None if that is their natural order."""
+    if roles.positive is None:
+        return None
+    first, second = np.unique(column_values(pa.array(labels))).tolist()
+    wanted = roles.positive if roles.positive in (first, second) else word(roles.positive)
+    if wanted in (second, word(second)):
+        return None
+    if wanted not in (first, word(first)):
+        raise ValueError(
+            f"--positive must be a label of {roles.label!r}, {first!r} or {second!r}, got "
+            f"{roles.positive!r}."
+        )
+    return second, first
 
 
 def _without_values(stats: TableStats, roles: ColumnRoles) -> dict[str, str]:

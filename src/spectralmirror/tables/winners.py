@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from os.path import commonprefix
 from typing import Any
 
-__all__ = ["OUTCOMES", "is_left", "winner_words"]
+__all__ = ["OUTCOMES", "is_left", "winner_words", "word"]
 
 #: Words for the winner that need no explanation: for the left side, and for the right side.
 WINNERS = (("left", "right"), ("a", "b"), ("true", "false"), ("1", "0"), ("1", "2"), ("1", "-1"))
@@ -30,11 +30,11 @@ def winner_words(values: Iterable[Any], sides: tuple[str, str] | None = None) ->
     pair of str
         In lower case.
     """
-    found = {_word(value) for value in values}
+    found = {word(value) for value in values}
     noun = _common_noun(found)
     own = () if sides is None else (tuple(side.strip("*_-. ") for side in sides), sides)
     for pair in (*own, *WINNERS):
-        left, right = map(_word, pair)
+        left, right = map(word, pair)
         for before in ("", noun):
             if found <= {before + left, before + right}:
                 return before + left, before + right
@@ -47,10 +47,10 @@ def winner_words(values: Iterable[Any], sides: tuple[str, str] | None = None) ->
 
 def is_left(value: Any, words: tuple[str, str]) -> bool:
     """Return whether a winner is the left side, given what both sides are called."""
-    word = _word(value)
-    if word not in words:
-        raise ValueError(f"The winner must be {words[0]!r} or {words[1]!r}, got {word!r}.")
-    return word == words[0]
+    found = word(value)
+    if found not in words:
+        raise ValueError(f"The winner must be {words[0]!r} or {words[1]!r}, got {found!r}.")
+    return found == words[0]
 
 
 def _common_noun(words: Collection[str]) -> str:
@@ -59,8 +59,8 @@ def _common_noun(words: Collection[str]) -> str:
     return noun if any(map(str.isalpha, noun)) else ""
 
 
-def _word(value: Any) -> str:
-    """Return a winner in lower case; a whole number without a decimal point."""
+def word(value: Any) -> str:
+    """Return a winner, or another label, in lower case; whole numbers without a decimal point."""
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
