@@ -5,21 +5,30 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Timer
+from threading import Event, Thread, Timer
 from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from spectralmirror.rows.extras import needs_extra
 from spectralmirror.rows.parameter_names import translated
+from spectralmirror.rows.progress import hear_progress
 
 __all__ = [
     "OPTIONS",
@@ -55,6 +64,8 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 #: The progress bar appears after this many seconds.
 SHOW_AFTER = 1.0
+#: Seconds between two lines of progress, which replace the bar if there is no terminal.
+SECONDS_BETWEEN_LINES = 10.0
 
 
 def with_options(text: str) -> str:
@@ -185,7 +196,8 @@ Listen = Callable[[str, int, int | None], None]
 def progress_bar(quiet: bool) -> Iterator[Listen]:
     """Show a progress bar on terminals if the work takes longer than a second.
 
-    Yields the function that advances the bar. Rows beyond those of one pass begin the next one.
+    Elsewhere, a line now and then says what the work is at. Yields the function that advances the
+    bar. Rows beyond those of one pass begin the next one. Fits say themselves what they are at.
     """
     progress = Progress(
         SpinnerColumn(),
@@ -209,14 +221,38 @@ def progress_bar(quiet: bool) -> Iterator[Listen]:
         rows = f"{within:,} rows" if n_read else ""
         progress.update(task, description=stage + again, total=total, completed=within, rows=rows)
 
+    def hear(text: str) -> None:
+        progress.update(task, description=text, total=None, rows="")
+
+    lines = nullcontext() if quiet or errors.is_terminal else _lines(progress, task)
     timer = Timer(SHOW_AFTER, progress.start)
     timer.start()
     try:
-        yield listen
+        with hear_progress(hear), lines:
+            yield listen
     finally:
         timer.cancel()
         timer.join()
         progress.stop()
+
+
+@contextmanager
+def _lines(progress: Progress, task: TaskID) -> Iterator[None]:
+    """Print now and then what the work is at, from another thread."""
+    started, ended = time.monotonic(), Event()
+
+    def say_where() -> None:
+        while not ended.wait(SECONDS_BETWEEN_LINES):
+            seconds = time.monotonic() - started
+            errors.print(f"{progress.tasks[task].description} ({seconds:.0f} s)", markup=False)
+
+    thread = Thread(target=say_where, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def check_output(output: Path, *inputs: str | Path) -> None:

@@ -17,6 +17,7 @@ from spectralmirror.mixture.spread import Spread
 from spectralmirror.mixture.spread_start import covariance_within, initial_entries, stretched
 from spectralmirror.mixture.starts import FINE, ROUGH, Maximum, split
 from spectralmirror.mixture.task import Task
+from spectralmirror.rows.progress import stage
 from spectralmirror.rows.types import Matrix
 
 __all__ = ["comparison_sample", "finished", "fit_spread", "with_many_nodes"]
@@ -69,6 +70,7 @@ def fit_spread(
         assert discrete is not None
         ascent = task.climber(sample, discrete.ascent.parameters, tol=FINE)
         return Fit(sample, ascent, discrete.starts, None, 0)
+    stage(f"{_classes(task)}, spread {kind}")
     p = sample.coordinates.from_standard.shape[1]
     spread = Spread.of(kind, p, FEW_NODES, task.seed)
     likelihood = replace(sample, spread=spread)
@@ -116,10 +118,15 @@ def with_many_nodes(task: Task, chosen: Fit) -> Fit:
     spread = chosen.likelihood.spread
     if spread is None:
         return chosen
+    stage(f"{_classes(task)}, spread {spread.kind}, with more nodes")
     likelihood = replace(chosen.likelihood, spread=spread.with_nodes(MANY_NODES, task.seed + 1))
     start, inverse = chosen.ascent.parameters, _inverse(chosen)
     ascent = task.climber(likelihood, start, tol=FINE, inverse=inverse)
     return replace(chosen, likelihood=likelihood, ascent=ascent)
+
+
+def _classes(task: Task) -> str:
+    return "1 class" if task.k == 1 else f"{task.k} classes"
 
 
 def _inverse(chosen: Fit) -> Matrix | None:
@@ -132,6 +139,7 @@ def finished(task: Task, target: Likelihood, chosen: Fit) -> Fit:
     """Return the fit of all rows with many nodes: `target` is their likelihood, without spread."""
     spread = chosen.likelihood.spread
     assert spread is not None
+    stage(f"{_classes(task)}, spread {spread.kind}: climbing over all rows")
     n_nodes = MOST_NODES if task.k * target.rows.n_present <= FEW_ROWS else MANY_NODES
     target = replace(target, spread=spread.with_nodes(n_nodes, task.seed + 1))
     if task.choose_l2:

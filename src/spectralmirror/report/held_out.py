@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from spectralmirror.report.inputs import Inputs
 from spectralmirror.report.metrics import calibration, comparison
 from spectralmirror.responses import get_response
+from spectralmirror.rows.progress import stage
 from spectralmirror.rows.types import Vector
 
 __all__ = ["FOLDS", "MAX_ROWS", "MAX_ROWS_WITH_SPREAD", "held_out", "sample"]
@@ -88,6 +89,7 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
     predictions, failures = Predictions.empty(len(chosen)), {}
     folds = GroupKFold(FOLDS, shuffle=True, random_state=inputs.seed)
     for number, (fitted, held) in enumerate(folds.split(rows.X, groups=clusters), start=1):
+        stage(f"held-out rows, part {number} of {FOLDS}")
         try:
             _predict_fold(inputs, rows, fitted, held, predictions, rng)
         except (ValueError, np.linalg.LinAlgError) as error:
