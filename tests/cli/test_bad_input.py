@@ -30,6 +30,8 @@ BAD = [
     ([*FIT, "--separator", "ab"], "--separator must be one character, tab or space, got 'ab'"),
     ([*FIT, "--separator", "tab"], "has no column"),
     ([*FIT, "--group", "liked"], "cannot be both the label and the group"),
+    ([*FIT, "--label", "price"], "--label was given 2 times"),
+    ([*FIT, "-k", "2", "--components", "3"], "--components was given 2 times"),
     ([*FIT, "-k", "two"], "-k must be auto or an integer of at least 1, got 'two'"),
     ([*FIT, "-k", "0"], "-k must be auto or an integer of at least 1, got '0'"),
     ([*FIT, "--lable", "x"], "No such option: --lable"),
