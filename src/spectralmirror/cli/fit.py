@@ -100,10 +100,13 @@ def fit(
     missing: Missing = "error",
     separator: Separator = None,
     starts: Annotated[
-        int, typer.Option(min=1, help="Maximum number of starts of the search for the best fit.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Maximum number of starts of the search for the best fit."
+        ),
     ] = 200,
     max_iter: Annotated[
-        int, typer.Option(min=1, help="Maximum number of iterations from one start.")
+        int, typer.Option(min=1, metavar="N", help="Maximum number of iterations from one start.")
     ] = 500,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model to write.")] = Path(

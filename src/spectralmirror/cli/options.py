@@ -129,7 +129,9 @@ Spread = Annotated[
         show_default="auto with --group",
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the random numbers.", min=0, max=2**31 - 1)]
+Seed = Annotated[
+    int, typer.Option(metavar="N", help="Seed of the random numbers.", min=0, max=2**31 - 1)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
