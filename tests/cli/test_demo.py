@@ -12,7 +12,7 @@ def test_demo_finds_the_two_people(tmp_path):
     folder = tmp_path / "demo"
     printed = run("demo", "-o", folder).stdout
     assert printed.startswith("Two people share an account.")
-    assert "2 hidden classifiers behind 'liked' (no or yes)" in printed
+    assert "2 hidden classifiers behind 'liked' ('no' or 'yes')" in printed
     correct = re.search(r"(\d+\.\d)% of the 500 evenings are assigned to the right one", printed)
     assert float(correct[1]) > 97  # 99.4, with an error of 0.35
     names = {"Data": "ratings.csv", "Model": "model.skops", "Report": "report.html"}

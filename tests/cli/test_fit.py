@@ -90,6 +90,26 @@ def test_comparisons(tmp_path):
     np.testing.assert_allclose(table["probability_a"], plain.predict_proba(X)[:, 1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("names", ["{}1 {}2 1 2", "{}_a {}_b a b", "{}.left {}.right left right"])
+def test_sides_may_follow_the_names_of_columns(tmp_path, names):
+    left, right, *words = names.split()
+    rng = np.random.default_rng(1)
+    A, B = rng.normal(size=(2, 400, 2))
+    won = rng.uniform(size=400) < expit((A - B) @ [2.0, -1.0])
+    columns = {side.format(name): x[:, j] for side, x in ((left, A), (right, B))
+               for j, name in enumerate(("price", "time"))}  # fmt: skip
+    winner = np.where(won, f"choice {words[0]}", f"choice {words[1]}")
+    pl.DataFrame(columns).with_columns(choice=winner).write_csv(tmp_path / "pairs.csv")
+    run("fit", tmp_path / "pairs.csv", "--pairs", *words, "--winner", "choice", "-k", 1,
+        "--features", f"price,{left.format('time')}", "-o", tmp_path / "m.skops")  # fmt: skip
+    model = load(tmp_path / "m.skops")
+    plain = LinearClassifierMixture(1, fit_intercept=False).fit(A - B, won)
+    assert model.recipe.names == ["price", "time"]
+    np.testing.assert_allclose(model.mixture.coef_, plain.coef_, rtol=1e-7)
+    shown = run("inspect", tmp_path / "m.skops").stdout
+    assert f"comparisons: {left.format('x')} minus {right.format('x')}" in shown
+
+
 def test_winners_are_judged_over_all_files(tmp_path):
     for i, winners in enumerate(([1, 2, 1, 2], [0, 1, 0, 1])):  # 0 might be a tie
         pl.DataFrame({"a_x": [1, 2, 3, 5], "b_x": [4, 3, 1, 1], "won": winners}).write_parquet(
@@ -203,3 +223,34 @@ def test_a_spread_is_chosen_from_the_data(different, tmp_path):
     assert mixture.spread_kind_ in ("diagonal", "factor", "full")
     assert {"none", "intercept", "diagonal"} <= set(mixture.spread_evidence_)
     assert f"differ: spread {mixture.spread_kind_}, chosen from the data" in done.stdout
+
+
+def test_the_positive_label_can_be_named(people, fitted, tmp_path):
+    """Exchanged labels change the signs of coefficients, and nothing else."""
+    fit = ("fit", fitted / "ratings.csv", "--label", "liked", "--drop", "person", "-k", 1)
+    done = {word: run(*fit, "--positive", word, "-o", tmp_path / f"{word}.skops").stdout
+            for word in ("no", "YES")}  # fmt: skip
+    no, yes = (load(tmp_path / f"{word}.skops") for word in ("no", "YES"))
+    assert "behind 'liked' ('yes' or 'no')" in done["no"]
+    assert "Log-odds of liked = 'no'" in done["no"]
+    assert (no.labels.tolist(), yes.labels.tolist()) == (["yes", "no"], ["no", "yes"])
+    np.testing.assert_allclose(no.mixture.coef_, -yes.mixture.coef_, rtol=1e-6)
+    shown = run("inspect", tmp_path / "no.skops").stdout
+    assert "label 'liked': 'no' counts as +1, 'yes' as -1" in shown
+    assert "P(y = 'no'), against 'yes'" in shown
+    tables = []
+    for word in ("no", "YES"):
+        out = tmp_path / f"{word}.parquet"
+        run("predict", tmp_path / f"{word}.skops", fitted / "ratings.csv", "-o", out)
+        run("cluster", tmp_path / f"{word}.skops", fitted / "ratings.csv", "-o", tmp_path / "c.csv")
+        tables.append(pl.read_parquet(out))
+    assert tables[0]["prediction"].equals(tables[1]["prediction"])
+    for name in ("probability_no", "probability_yes"):
+        np.testing.assert_allclose(tables[0][name], tables[1][name], rtol=1e-6)
+    page = tmp_path / "report.html"
+    run("report", tmp_path / "no.skops", fitted / "ratings.csv", "-o", page)
+    assert "‘no’ counts as +1" in " ".join(page.read_text().split())
+    maybe = people[0][:20].with_columns(liked=pl.lit("maybe"))
+    maybe.write_csv(tmp_path / "maybe.csv")
+    sentence = run("cluster", tmp_path / "no.skops", tmp_path / "maybe.csv", code=2).output
+    assert "The label must be 'yes' or 'no', as in the fit, got 'maybe'." in sentence

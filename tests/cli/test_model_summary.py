@@ -13,7 +13,7 @@ from spectralmirror.cli.model_summary import summary_lines
 from tests.helpers.command_line import run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-HEADLINE = "2 hidden classifiers behind 'liked' (no or yes) in 2,000 rows"
+HEADLINE = "2 hidden classifiers behind 'liked' ('no' or 'yes') in 2,000 rows"
 ASSIGNED = "If the model holds, "
 
 
@@ -38,23 +38,26 @@ def test_the_headline_comes_first_and_the_status_last(said):
     assert last == "Converged. Probability of a better one: 3%."
 
 
-def test_parameters_in_the_status_become_options(said):
-    status = "Raise n_init, max_iter or l2. Use n_components=1, or 'auto'. Use n_components='auto'."
-    expected = "Raise --starts, --max-iter or --l2. Use -k 1, or auto. Use -k auto."
-    assert said(status_=status)[-1] == expected
-    status, expected = "Use spread='auto', or spread=None.", "Use --spread auto, or --spread none."
-    assert said(status_=status)[-1] == expected
+def test_problems_are_warnings_and_name_options(said):
+    problems = ["Raise `n_init`, or `l2`.", "Use `n_components=1`, or `spread=None`."]
+    lines = said(status_=" ".join([*problems, "Converged."]), _problems=problems)
+    assert lines[2:] == [
+        "Warning: Raise --starts, or --l2.",
+        "Warning: Use -k 1, or --spread none.",
+        "Converged.",
+    ]
 
 
 def test_that_fewer_have_more_evidence_is_said_first(said):
-    lines = said(status_="One is enough.", evidence_path_={1: -896.9, 2: -900.0})
+    status = {"status_": "One is enough. Converged.", "_problems": ["One is enough."]}
+    lines = said(**status, evidence_path_={1: -896.9, 2: -900.0})
     assert lines[0].startswith(HEADLINE)
     assert lines[1] == "Warning: One is enough."
     assert lines[2].startswith(ASSIGNED)
-    assert len(lines) == 3
-    lines = said(status_="One is enough.", evidence_path_={1: -897.1, 2: -900.0})
+    assert lines[3:] == ["Converged."]
+    lines = said(**status, evidence_path_={1: -897.1, 2: -900.0})
     close = "k = 1 is as good (its log evidence is 2.9 higher): compare -k 1."
-    assert lines[2:] == ["One is enough.", close]
+    assert lines[2:] == ["Warning: One is enough.", "Converged.", close]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +91,7 @@ def test_a_real_fit_with_too_many_classifiers_says_so_first(tmp_path):
     fit = ("fit", tmp_path / "one.csv", "--label", "y", "-o", tmp_path / "m.skops")
     second = run(*fit, "-k", 3).stdout.splitlines()[1]
     assert second.startswith("Warning: One classifier explains these labels as well as 3 (log ev")
-    assert "use -k 1, or auto." in second
+    assert second.endswith("use -k 1, or -k auto.")
     chosen = run(*fit).stdout.splitlines()
     assert chosen[0].startswith("1 hidden classifier behind 'y'")
     assert not any("Warning" in line for line in chosen)
@@ -121,7 +124,7 @@ def test_how_people_differ_is_said_last(different):
     assert found == [
         "Within a class, people (person) differ: spread diagonal, log evidence 20.0 higher than "
         "without.",
-        "  Standard deviations of their log-odds of liked = yes, per unit of a feature (95 % "
+        "  Standard deviations of their log-odds of liked = 'yes', per unit of a feature (95 % "
         "interval), strongest per standard deviation first:",
         "    price        0.05 (0.0411 to 0.06083)",  # 0.05 exp(-+1.96 / 10), and 1 per deviation
         "    (intercept)  0.8 (0 to 4.72), at the mean of the features",
@@ -157,3 +160,16 @@ def test_that_people_are_alike_is_said_if_it_was_compared(fitted):
         "Within a class, people (person) are alike as far as these labels show: with the spread "
         "diagonal, the log evidence is 1.0 lower."
     ]
+
+
+def test_intercepts_and_labels_are_shown(fitted):
+    model = load(fitted / "model.skops")
+    lines = list(summary_lines(model, 2))
+    b, error = model.mixture.intercept_, model.mixture.intercept_standard_error_
+    shown = [line for line in lines if line.startswith("    (intercept)")]
+    assert len(shown) == 2
+    for line, estimate in zip(shown, b, strict=True):
+        assert line.startswith(f"    (intercept)  {estimate:+.4g} (")
+        assert line.endswith("), all features being 0")
+    assert f"({b[0] - 1.96 * error[0]:.3g}"[:4] in shown[0]
+    assert sum("Log-odds of liked = 'yes'" in line for line in lines) == 2

@@ -71,7 +71,7 @@ def test_reports_of_comparisons_speak_of_sides(tmp_path):
     model, page = tmp_path / "m.skops", tmp_path / "r.html"
     told = run("fit", tmp_path / "pairs.csv", "--pairs", "left_", "right_", "--winner", "choice",
                "-k", 2, "-o", model).stdout  # fmt: skip
-    assert "behind 'choice' (left or right)" in told
+    assert "behind 'choice' ('left' or 'right')" in told
     run("report", model, tmp_path / "pairs.csv", "-o", page)
     text = page.read_text()
     assert "left wins" in text

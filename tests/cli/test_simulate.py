@@ -35,3 +35,10 @@ def test_simulated_labels_follow_the_reported_truth(tmp_path):
     again = tmp_path / "again.parquet"
     run("simulate", "-o", again, "-n", 4_000, "-d", 3, "--group-size", 20, "--reveal")
     assert frame.equals(pl.read_parquet(again))
+
+
+def test_shares_are_those_of_the_file(tmp_path):
+    out = tmp_path / "s.parquet"
+    said = run("simulate", "-o", out, "-n", 40, "-d", 2, "-k", 2, "--reveal", "--seed", 3).stdout
+    share = (pl.read_parquet(out)["classifier"] == 0).mean()
+    assert f"({share:.0%}, {1 - share:.0%})" in said

@@ -34,14 +34,14 @@ def good():
     return found, FitQuality.of(found)
 
 
-def kinds(found, quality, *, collinear=False):
+def kinds(found, quality, *, collinear=""):
     return [p.kind for p in find_problems(found, quality, collinear=collinear, max_iter=7)]
 
 
 def test_each_problem_is_found(good):
     found, quality = good
     assert kinds(found, quality) == []
-    assert kinds(found, quality, collinear=True) == ["collinear features"]
+    assert kinds(found, quality, collinear="X is odd") == ["collinear features"]
     assert kinds(replace(found, n_dropped=1), quality) == ["dropped components"]
     stopped = replace(found, ascent=replace(found.ascent, converged=False))
     assert kinds(stopped, quality) == ["not converged"]
@@ -51,7 +51,7 @@ def test_each_problem_is_found(good):
     many = replace(quality, criteria=replace(quality.criteria, n_parameters=2001))
     assert kinds(found, many) == ["too few different rows"]
     all_at_once = replace(stopped, n_dropped=2)
-    assert kinds(all_at_once, quality, collinear=True) == [
+    assert kinds(all_at_once, quality, collinear="X is odd") == [
         "collinear features",
         "dropped components",
         "not converged",
@@ -60,11 +60,11 @@ def test_each_problem_is_found(good):
 
 def test_sentences_say_what_and_what_to_do(good):
     found, quality = good
-    (problem,) = find_problems(replace(found, n_dropped=1), quality, collinear=False, max_iter=7)
+    (problem,) = find_problems(replace(found, n_dropped=1), quality, max_iter=7)
     assert problem.sentence.startswith("1 of 3 components were left without rows")
     stopped = replace(found, ascent=replace(found.ascent, converged=False))
-    (problem,) = find_problems(stopped, quality, collinear=False, max_iter=7)
-    assert "(max_iter=7): raise max_iter, or l2." in problem.sentence
+    (problem,) = find_problems(stopped, quality, max_iter=7)
+    assert "(`max_iter=7`): raise `max_iter`, or `l2`." in problem.sentence
 
 
 def test_status_is_composed_of_sentences():
@@ -84,9 +84,9 @@ def test_status_is_composed_of_sentences():
 def test_a_lonely_best_start_is_a_problem(good):
     found, quality = good
     lonely = [Start("grown", -1.0, 1), *[Start("partition", -9.0, 1)] * 9]
-    (problem,) = find_problems(replace(found, starts=lonely), quality, collinear=False, max_iter=7)
+    (problem,) = find_problems(replace(found, starts=lonely), quality, max_iter=7)
     assert problem.kind == "a better maximum"
-    assert "probability of about 33%: raise n_init" in problem.sentence
+    assert "probability of about 33%: raise `n_init`" in problem.sentence
     agreeing = [Start(kind, -1.0, 1) for kind in ("grown", "partition", "around")]
     assert kinds(replace(found, starts=[*agreeing, *lonely]), quality) == []
 
@@ -103,13 +103,13 @@ def test_a_lonely_best_start_is_a_problem(good):
 )
 def test_fewer_components_with_more_evidence(good, evidence, expected):
     found, quality = good
-    problems = find_problems(found, quality, collinear=False, max_iter=7, evidence=evidence)
+    problems = find_problems(found, quality, max_iter=7, evidence=evidence)
     if expected is None:
         assert problems == []
     else:
         assert problems[0].kind == "fewer components"
         assert problems[0].sentence.startswith(expected)
-        assert "use n_components=1, or 'auto'" in problems[0].sentence
+        assert "use `n_components=1`, or `n_components='auto'`." in problems[0].sentence
 
 
 def test_a_fit_of_too_many_components_says_so():
@@ -145,7 +145,7 @@ def test_rows_that_cannot_determine_the_profiles():
 
 def test_separable_labels_without_a_penalty_warn():
     X, _, _ = drawn()
-    with pytest.warns(MixtureWarning, match="aise l2|or l2"):
+    with pytest.warns(MixtureWarning, match="aise `l2`|or `l2`"):
         fitted(X, X[:, 0] > 0, k=1, l2=0.0)
 
 

@@ -211,7 +211,7 @@ class TestHardCases:
 
     def test_collinear_columns(self):
         X, y, _ = sharp()
-        with pytest.warns(MixtureWarning, match="computed from others"):
+        with pytest.warns(MixtureWarning, match="can be computed from"):
             mixture = fitted(np.column_stack([X, X[:, 0] + X[:, 1]]), y)
         np.testing.assert_allclose(
             mixture.predict_proba(np.column_stack([X, X[:, 0] + X[:, 1]])),
@@ -301,7 +301,7 @@ class TestRowsAndGroups:
 
     def test_more_components_than_rows(self):
         X, _, _ = drawn()
-        with pytest.raises(ValueError, match="n_components=7 exceeds the number of rows, 6"):
+        with pytest.raises(ValueError, match="`n_components=7` exceeds the number of rows, 6"):
             fitted(X[:6], [-1, 1] * 3, k=7)
 
 

@@ -139,7 +139,7 @@ def test_a_start_in_other_units():
 
 def test_samples_of_collinear_columns_are_collinear():
     X, y, _ = drawn()
-    with pytest.warns(MixtureWarning, match="computed from others"):
+    with pytest.warns(MixtureWarning, match="Column 4 can be computed from column 0"):
         mixture = fitted(np.column_stack([X, X[:, 0]]), y)
     rows = mixture.sample(2000, random_state=0)[0]
     np.testing.assert_allclose(rows[:, 0], rows[:, 4], atol=1e-6)

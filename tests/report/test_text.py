@@ -55,7 +55,7 @@ def test_finding_says_whether_held_out_rows_support_it(shop):
 
 def test_finding_states_the_accuracy_of_both(shop):
     data = change(shop.data, "held_out/history/mixture/accuracy", 0.777)
-    data = change(data, "held_out/history/single/accuracy", 0.631)
+    data = change(data, "held_out/history/mean/accuracy", 0.631)
     text = sentence(data, "finding", "finding").replace("\u00a0", " ")
     assert text.endswith("It predicts 78 % of these labels correctly, a single classifier 63 %.")
 

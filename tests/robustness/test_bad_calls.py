@@ -29,6 +29,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     FRAME.write_parquet("rows.parquet")
     Path("notes.txt").write_text("a,y\n1,2\n")
+    Path("notes.xlsx").write_text("")
     before = sorted(tmp_path.rglob("*"))
     yield
     assert sorted(tmp_path.rglob("*")) == before  # nothing was written, not even half
@@ -153,7 +154,7 @@ LOAD = {
 SCAN = {
     "nothing": (lambda: scan("no.csv", label="y"), "There is no file 'no.csv'"),
     "empty glob": (lambda: scan("*.arrow", label="y"), r"There is no file '\*.arrow'"),
-    "kind": (lambda: scan("notes.txt", label="y"), "is not of a kind that can be read"),
+    "kind": (lambda: scan("notes.xlsx", label="y"), "is not of a kind that can be read"),
     "a number": (lambda: scan(5, label="y"), "scan cannot read int: pass paths"),
     "no list": (lambda: scan({"a": 1}, label="y"), "scan cannot read dict"),
     "label": (lambda: source(label="z"), "rows.parquet has no column 'z'"),

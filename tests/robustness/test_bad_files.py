@@ -22,6 +22,10 @@ FRAME = pl.DataFrame(
     }
 )
 CSV = FRAME.write_csv()
+#: Numbers with a decimal comma in quotation marks, between commas.
+COMMAS = FRAME.select(
+    pl.format('"{}"', pl.col("a", "b").cast(pl.String).str.replace(r"\.", ",")), "y", "g"
+).write_csv(quote_style="never")
 
 
 def text(content, encoding="utf-8"):
@@ -42,18 +46,18 @@ def folder(**frames):
 
 
 NOT_PARQUET, NOT_ARROW = "is not a readable Parquet file", "is not a readable Arrow file"
-#: Name of the file, how to write it, what `fit` says, and what commands say that apply a model
-#: (None where the file is as good as any other for them).
+#: Name of the file, how to write it, what `fit` says, and what commands say that apply a model;
+#: None where the file is as good as any other.
 FILES = [
     ("empty.csv", text(""), "Empty CSV file", "Empty CSV file"),
     ("header.csv", text("a,b,y,g\n"), "has no rows", "There are no rows"),
-    ("blank.csv", text("  \n \n"), "has no column 'y'", "has no column 'a'"),
+    ("blank.csv", text("  \n \n"), "has no columns 'y', 'g'", "has no columns 'a', 'b'"),
     ("ragged.csv", text(CSV + "1,2\n"), "Expected 4 columns, got 2", "Expected 4 columns, got 2"),
     ("long.csv", text(CSV + "1,2,yes,3,4\n"), "Expected 4 columns, got 5", "Expected 4 columns"),
     ("quote.csv", text(CSV + '"1,2,yes,3\n'), "cannot be read: CSV parse", "cannot be read: CSV"),
     ("twice.csv", text(CSV.replace("a,b", "a,a", 1)), "two columns named 'a'", "two columns named"),
     ("words.csv", text(CSV + "tall,2,yes,3\n"), "'a' (numbers, but also 'tall')", "holds string"),
-    ("comma.csv", text(CSV.replace(",", ";").replace(".", ",")), "a decimal comma", "holds string"),
+    ("comma.csv", text(COMMAS), "a decimal comma", "holds string"),
     (
         "late.csv",
         text(CSV + CSV.partition("\n")[2] * 500 + "many,2,yes,3\n"),
@@ -66,7 +70,7 @@ FILES = [
     ("more.csv", text(CSV + "1,2,maybe,3\n"), "has 3 different values", "holds 'maybe'"),
     ("unsure.csv", text(CSV + "1,2,,3\n"), "are missing in some of 201 rows: 'y' 1", "'y' 1"),
     ("latin.csv", text(CSV.replace("yes", "jä"), "latin-1"), "is not UTF-8", "is not UTF-8"),
-    ("utf16.csv", text(CSV, "utf-16"), "utf16.csv cannot be read", "utf16.csv cannot be read"),
+    ("utf16.csv", text(CSV, "utf-16"), "it is UTF-16 text. Save", "it is UTF-16 text"),
     (
         "cut.csv.gz",
         lambda p: p.write_bytes(gzip.compress(CSV.encode())[:-40]),
@@ -74,15 +78,15 @@ FILES = [
         "cut.c",
     ),
     ("plain.csv.gz", text(CSV), "Not a gzipped file", "Not a gzipped file"),
-    ("one.csv", text("a,b,y,g\n1,2,yes,3\n"), "'a' holds the same value in all rows", None),
-    ("other.txt", text(CSV), "is not of a kind that can be read", "is not of a kind that can be"),
+    ("one.csv", text("a,b,y,g\n1,2,yes,3\n"), "'y' has only one class, 'yes'", None),
+    ("other.xlsx", text(CSV), "is not of a kind that can be read", "is not of a kind that can be"),
     ("text.parquet", text(CSV), f"text.parquet {NOT_PARQUET}", f"text.parquet {NOT_PARQUET}"),
     ("empty.parquet", text(""), f"empty.parquet {NOT_PARQUET}", f"empty.parquet {NOT_PARQUET}"),
     ("empty.arrow", text(""), f"empty.arrow {NOT_ARROW}", f"empty.arrow {NOT_ARROW}"),
     ("stream.arrow", lambda p: FRAME.write_ipc_stream(p), NOT_ARROW, NOT_ARROW),
     ("rows.parquet", lambda p: FRAME.head(0).write_parquet(p), "has no rows", "There are no rows"),
     ("infinite.parquet", table(a=pl.lit(np.inf)), "'a' 200. Correct them", "holds infinity"),
-    ("null.parquet", table(a=pl.lit(None, pl.Float64)), "'a' 200. Impute them", "'a' 200"),
+    ("null.parquet", table(a=pl.lit(None, pl.Float64)), None, "'a' 200"),
     (
         "label.parquet",
         table(y=pl.lit(None, pl.String)),
@@ -110,7 +114,7 @@ FILES = [
         "'d' (such as 'word 0')",
         None,
     ),
-    ("blanks.parquet", table(d=pl.lit("")), "are missing in some of 200 rows: 'd' 200", None),
+    ("blanks.parquet", table(d=pl.lit("")), None, None),
     (
         "label_list.parquet",
         table(y=pl.concat_list("a", "b")),
@@ -166,14 +170,40 @@ def assert_one_sentence(sentence, *arguments):
 def test_bad_files(model, tmp_path, monkeypatch, name, write, of_fit, of_others):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / name)
-    assert_one_sentence(
-        of_fit, "fit", name, "--label", "y", "--group", "g", "-k", "1", "-o", "m.skops"
-    )
+    fit = ("fit", name, "--label", "y", "--group", "g", "-k", "1", "-o", "m.skops")
+    if of_fit is None:
+        assert run(*fit, "--spread", "none").exit_code == 0
+    else:
+        assert_one_sentence(of_fit, *fit)
     if of_others is None:
         assert run("predict", model, name, "-o", "p.csv").exit_code == 0
         return
     assert_one_sentence(of_others, "cluster", model, name, "-o", "c.csv", "--by-group")
     assert_one_sentence(of_others, "report", model, name, "-o", "r.html")
+
+
+def test_all_problems_of_a_file_are_told_at_once(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    row = pl.int_range(N)
+    FRAME.with_columns(
+        when=pl.date(2020, 1, 1),
+        note=pl.format("word {}", row),
+        far=pl.when(row == 3).then(np.inf).otherwise(1.5),
+        b=pl.when(row < 9).then(None).otherwise(pl.col("b")),
+        nothing=pl.lit(None),
+        y=pl.when(row == 5).then(pl.lit("maybe")).otherwise(pl.col("y")),
+    ).write_parquet("many.parquet")
+    done = run("fit", "many.parquet", "--label", "y", "--group", "g", "-o", "m.skops")
+    first, *problems = done.output.splitlines()
+    assert (done.exit_code, first) == (2, "There are 5 problems:")
+    told = ["'when' (dates", "'note' (such as", "'far' 1", "Label 'y' has 3", "rows: 'b' 9. Impute"]
+    for problem, what in zip(problems, told, strict=True):
+        assert problem.startswith("- ")
+        assert what in problem
+    FRAME.with_columns(a=pl.lit("tall"), b=pl.lit("wide")).write_parquet("words.parquet")
+    done = run("predict", model, "words.parquet", "-o", "p.csv")
+    assert done.output.count("holds large_string, but was a number") == 2
+    assert list(tmp_path.glob("*.skops")) == []
 
 
 @pytest.mark.parametrize("name", ["words.csv", "gap.csv", "empty.parquet", "rows.parquet", "less"])

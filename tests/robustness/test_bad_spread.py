@@ -25,16 +25,22 @@ def proba(history, groups=G, X=X, *weights):
 
 
 FIT = {
-    "no groups": (lambda: fit(None), "spread='diagonal' needs .*several labels of the same person"),
+    "no groups": (
+        lambda: fit(None),
+        "`spread='diagonal'` needs .*several labels of the same person",
+    ),
     "single rows": (lambda: fit(np.arange(40)), "several labels of the same person"),
     "misspelt": (lambda: fit(spread="diagnoal"), "'spread' parameter.*Got 'diagnoal'"),
     "a number": (lambda: fit(spread=1.0), "'spread' parameter.*Got 1.0"),
     "no intercept": (
         lambda: fit(spread="intercept", fit_intercept=False),
-        "spread='intercept' needs fit_intercept=True",
+        "`spread='intercept'` needs `fit_intercept=True`",
     ),
-    "hard labels": (lambda: fit(response="hard"), "needs response='logistic' or 'probit'"),
-    "not refined": (lambda: fit(refine=False), "spread='diagonal' needs refine=True"),
+    "hard labels": (
+        lambda: fit(response="hard"),
+        "needs `response='logistic'` or `response='probit'`",
+    ),
+    "not refined": (lambda: fit(refine=False), "`spread='diagonal'` needs `refine=True`"),
     "too few groups": (lambda: fit(G[:3]), "groups must hold one value for each of 40 rows"),
 }
 PROBA = {

@@ -228,9 +228,9 @@ def test_bad_use(rows, tmp_path):
         with pytest.raises((ValueError, FileNotFoundError), match=told) as error:
             call()
         assert "\n" not in str(error.value)
-    (tmp_path / "notes.txt").write_text("")
-    with pytest.raises(ValueError, match=r"notes.txt is not of a kind that can be read"):
-        scan(tmp_path / "notes.txt", label="y")
+    (tmp_path / "notes.md").write_text("")
+    with pytest.raises(ValueError, match=r"notes.md is not of a kind that can be read"):
+        scan(tmp_path / "notes.md", label="y")
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match="is a folder without a file"):
         scan(tmp_path / "empty", label="y")

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from spectralmirror.rows.files.readers import readers_of
-from spectralmirror.tables.choose_features import choose_features, missing_sentence
+from spectralmirror.tables.choose_features import choose_features
 from spectralmirror.tables.column_roles import ColumnRoles
+from spectralmirror.tables.problems import missing_sentence
 
 
 def chosen_from(columns, label="y", **roles):
@@ -150,3 +151,25 @@ def test_notes_mention_what_was_left_out_or_looks_like_an_identifier():
 def test_invalid_columns_are_refused_by_name(frame, roles, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         chosen_of(frame, **roles)
+
+
+@pytest.mark.parametrize("missing", ["error", "impute", "drop"])
+def test_an_empty_column_is_left_out_whatever_is_done_about_missing_values(missing):
+    frame = frame_of(x=[1.0, 3, 2, 4], e=[None] * 4, s=[""] * 4)
+    chosen = chosen_of(frame, missing=missing)
+    assert (chosen.recipe.names, chosen.n_kept, chosen.missing) == (["x"], 4, {})
+    assert chosen.notes == [f"Column {name!r} is empty and was left out." for name in "es"]
+
+
+def test_a_column_that_settles_the_label_is_pointed_out():
+    rng = np.random.default_rng(0)
+    y = rng.uniform(size=50) < 0.5
+    frame = pl.DataFrame({"x": rng.normal(size=50), "copy": y.astype(int), "y": y})
+    note = "Column 'copy' alone settles the label 'y': if it is known only together with the label,"
+    assert chosen_of(frame).notes == [f"{note} leave it out (--drop copy)."]
+    assert chosen_of(frame, features=["copy"]).notes == [
+        f"{note} leave it out (remove it from --features)."
+    ]
+    assert chosen_of(frame, drop=["copy"]).notes == []
+    gaps = frame.with_columns(copy=pl.when(pl.int_range(50) > 4).then("copy"))
+    assert note in " ".join(chosen_of(gaps, missing="drop").notes)

@@ -34,7 +34,7 @@ def test_features_of_comparisons_occur_on_both_sides():
     for chosen in ("z", "a_z", "b_z"):
         roles = ColumnRoles("y", features=[chosen], pairs=("a_", "b_"))
         assert list(kinds_of(PAIRS, roles)) == ["z"]
-    with pytest.raises(ValueError, match="prefix 'a_' and once with 'c_'"):
+    with pytest.raises(ValueError, match="once with 'a_' and once with 'c_' before or after"):
         kinds_of(PAIRS, ColumnRoles("y", pairs=("a_", "c_")))
 
 

@@ -40,3 +40,24 @@ def test_a_winner_that_is_neither_side_is_refused():
         is_left("tie", ("a", "b"))
     with pytest.raises(ValueError, match=r"got '0', '0\.5', '1'"):
         winner_words([1.0, 0.5, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("values", "sides"),
+    [
+        (["Choice1", "choice2"], None),
+        (["choice1", "choice2"], ("*1", "*2")),
+        (["option_left", "option_right"], None),
+        (["card A", "card B"], ("*_a", "*_b")),
+        (["team home", "team away"], ("home_", "away_")),
+    ],
+)
+def test_the_same_noun_may_come_before_winners(values, sides):
+    words = winner_words(values, sides)
+    assert [is_left(value, words) for value in values] == [True, False]
+
+
+@pytest.mark.parametrize("values", [["choice1", "choice3"], [11, 12], ["1", "choice2"]])
+def test_a_noun_does_not_make_a_winner(values):
+    with pytest.raises(ValueError, match="The winner must be called"):
+        winner_words(values)

@@ -10,6 +10,7 @@ from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from spectralmirror import __version__
 from spectralmirror.cli.cluster import cluster
@@ -41,8 +42,27 @@ def help_text(command: Callable[..., Any]) -> str:
     return "\n\n".join(p[2:] if p[0] == " " else p.replace("\n", " ") for p in paragraphs)
 
 
+class Command(TyperCommand):
+    """A command whose options are given once, unless they take several values."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; fail if one of two values of an option would be lost."""
+        given = self.make_parser(ctx).parse_args(args=list(args))[2]
+        for option in dict.fromkeys(given):
+            if takes_one_value(option) and given.count(option) > 1:
+                ctx.fail(f"{max(option.opts, key=len)} was given {given.count(option)} times.")
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+
+def takes_one_value(parameter: Any) -> bool:
+    """Return whether a parameter of a command is an option with a single value."""
+    is_option = parameter.param_type_name == "option"
+    return is_option and not (parameter.multiple or parameter.is_flag)
+
+
 for command in (demo, fit, inspect, report, predict, cluster, simulate, reproduce):
-    app.command(help=help_text(command))(command)
+    app.command(help=help_text(command), cls=Command)(command)
 
 
 def main() -> None:

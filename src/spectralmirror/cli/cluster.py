@@ -15,6 +15,7 @@ from spectralmirror.cli.options import (
     Missing,
     Model,
     Quiet,
+    Separator,
     TableOutput,
     load_table,
     split_names,
@@ -33,6 +34,7 @@ def cluster(
     ] = False,
     keep: Keep = None,
     missing: Missing = None,
+    separator: Separator = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -59,7 +61,7 @@ def cluster(
         fitted, _ = load_table(model)
         if by_group and fitted.group is None:
             fail(f"{model} was fitted without --group, so there are no groups.")
-        readers = readers_of(files)
+        readers = readers_of(files, separator)
         total = count_rows(readers)
         options: dict[str, Any] = {
             "missing": missing,

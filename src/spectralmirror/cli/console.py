@@ -5,22 +5,33 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Timer
+from threading import Event, Thread, Timer
 from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from spectralmirror.rows.extras import needs_extra
+from spectralmirror.rows.parameter_names import translated
+from spectralmirror.rows.progress import hear_progress
 
 __all__ = [
+    "OPTIONS",
     "Listen",
     "check_output",
     "console",
@@ -32,13 +43,34 @@ __all__ = [
     "progress_bar",
     "say",
     "warn",
+    "with_options",
 ]
+
+#: The options of the command line for the parameters that messages name.
+OPTIONS = {
+    "n_components": "-k",
+    "n_init": "--starts",
+    "max_iter": "--max-iter",
+    "l2": "--l2",
+    "spread": "--spread",
+    "criterion": "--criterion",
+    "response": "--response",
+    "groups": "--group",
+    "random_state": "--seed",
+}
 
 console = Console(highlight=False, soft_wrap=True, emoji=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 #: The progress bar appears after this many seconds.
 SHOW_AFTER = 1.0
+#: Seconds between two lines of progress, which replace the bar if there is no terminal.
+SECONDS_BETWEEN_LINES = 10.0
+
+
+def with_options(text: str) -> str:
+    """Return a message of the library with options instead of parameters."""
+    return translated(text, OPTIONS)
 
 
 def fail(sentence: str, code: int = 2) -> NoReturn:
@@ -133,7 +165,10 @@ def _sentence(problem: Exception) -> str:
     if isinstance(problem, OSError) and problem.strerror:
         where = f": {problem.filename}" if problem.filename else ""
         return f"{problem.strerror}{where}."
-    return " ".join(str(problem).split()) or type(problem).__name__
+    sentences = getattr(problem, "sentences", ())
+    if len(sentences) > 1:
+        return "\n".join([f"There are {len(sentences)} problems:", *(f"- {s}" for s in sentences)])
+    return with_options(" ".join(str(problem).split())) or type(problem).__name__
 
 
 def _print_warnings_once(quiet: bool) -> Callable[..., None]:
@@ -148,7 +183,7 @@ def _print_warnings_once(quiet: bool) -> Callable[..., None]:
         ours = ours and category.__name__ != "MixtureWarning"
         if ours and str(message) not in printed:
             printed.add(str(message))
-            warn(str(message), quiet)
+            warn(with_options(str(message)), quiet)
 
     return show
 
@@ -161,7 +196,8 @@ Listen = Callable[[str, int, int | None], None]
 def progress_bar(quiet: bool) -> Iterator[Listen]:
     """Show a progress bar on terminals if the work takes longer than a second.
 
-    Yields the function that advances the bar. Rows beyond those of one pass begin the next one.
+    Elsewhere, a line now and then says what the work is at. Yields the function that advances the
+    bar. Rows beyond those of one pass begin the next one. Fits say themselves what they are at.
     """
     progress = Progress(
         SpinnerColumn(),
@@ -185,14 +221,38 @@ def progress_bar(quiet: bool) -> Iterator[Listen]:
         rows = f"{within:,} rows" if n_read else ""
         progress.update(task, description=stage + again, total=total, completed=within, rows=rows)
 
+    def hear(text: str) -> None:
+        progress.update(task, description=text, total=None, rows="")
+
+    lines = nullcontext() if quiet or errors.is_terminal else _lines(progress, task)
     timer = Timer(SHOW_AFTER, progress.start)
     timer.start()
     try:
-        yield listen
+        with hear_progress(hear), lines:
+            yield listen
     finally:
         timer.cancel()
         timer.join()
         progress.stop()
+
+
+@contextmanager
+def _lines(progress: Progress, task: TaskID) -> Iterator[None]:
+    """Print now and then what the work is at, from another thread."""
+    started, ended = time.monotonic(), Event()
+
+    def say_where() -> None:
+        while not ended.wait(SECONDS_BETWEEN_LINES):
+            seconds = time.monotonic() - started
+            errors.print(f"{progress.tasks[task].description} ({seconds:.0f} s)", markup=False)
+
+    thread = Thread(target=say_where, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def check_output(output: Path, *inputs: str | Path) -> None:

@@ -24,6 +24,7 @@ from spectralmirror.cli.options import (
     Quiet,
     Response,
     Seed,
+    Separator,
     Spread,
     column_option,
     columns_option,
@@ -36,6 +37,14 @@ __all__ = ["fit"]
 def fit(
     files: Files,
     label: Annotated[str | None, column_option("The column of labels: any two values.")] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE",
+            help="The label that counts as +1, and whose odds are shown.",
+            show_default="the last in the order of their values",
+        ),
+    ] = None,
     group: Annotated[
         str | None,
         column_option(
@@ -81,7 +90,7 @@ def fit(
         tuple[str, str] | None,
         typer.Option(
             metavar="LEFT RIGHT",
-            help="Comparisons: the features are LEFTx minus RIGHTx, for every x with both columns.",
+            help="Comparisons: differences of columns that begin, or end, with LEFT and RIGHT.",
             show_default=False,
         ),
     ] = None,
@@ -89,11 +98,15 @@ def fit(
         str | None, column_option("With --pairs: which side won, left or right.")
     ] = None,
     missing: Missing = "error",
+    separator: Separator = None,
     starts: Annotated[
-        int, typer.Option(min=1, help="Maximum number of starts of the search for the best fit.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Maximum number of starts of the search for the best fit."
+        ),
     ] = 200,
     max_iter: Annotated[
-        int, typer.Option(min=1, help="Maximum number of iterations from one start.")
+        int, typer.Option(min=1, metavar="N", help="Maximum number of iterations from one start.")
     ] = 500,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model to write.")] = Path(
@@ -116,6 +129,8 @@ def fit(
         spectralmirror fit choices.csv --pairs left_ right_ --winner choice -k 2
     """
     column = _label_column(label, pairs, winner)
+    if pairs is not None and positive is not None:
+        fail("--positive belongs to --label; with --pairs, a win of the left side counts as +1.")
     k = _number_of_components(components)
     penalty = _penalty(l2)
     if (k, criterion, penalty) == ("auto", "evidence", 0):
@@ -130,19 +145,22 @@ def fit(
         listen("loading", 0, None)
         from spectralmirror.mixture import LinearClassifierMixture
         from spectralmirror.rows.files.readers import readers_of
-        from spectralmirror.tables.column_roles import ColumnRoles
+        from spectralmirror.tables.column_roles import ColumnRoles, agreed_types
         from spectralmirror.tables.fit_table import fit_table
+        from spectralmirror.tables.sides import sides_of
         from spectralmirror.tables.storage import save
 
-        readers = readers_of(files)
+        readers = readers_of(files, separator)
+        sides = None if pairs is None else sides_of(pairs, agreed_types(readers))
         roles = ColumnRoles(
             label=column,
             group=group,
-            features=split_names(features, readers, pairs),
-            drop=split_names(drop, readers, pairs),
-            categorical=split_names(categorical, readers, pairs),
-            pairs=pairs,
+            features=split_names(features, readers, sides),
+            drop=split_names(drop, readers, sides),
+            categorical=split_names(categorical, readers, sides),
+            pairs=sides,
             missing=str(missing),
+            positive=positive,
         )
         mixture = LinearClassifierMixture(
             k,

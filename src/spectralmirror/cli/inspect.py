@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from spectralmirror.cli.console import one_sentence_errors, print_json, say
+from spectralmirror.cli.console import one_sentence_errors, print_json, say, with_options
 from spectralmirror.cli.options import AsJson, Model, load_table
+from spectralmirror.tables.sides import column_of
 
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
@@ -38,17 +39,22 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
         say("")
         mixture = fitted.mixture
         names = [f"classifier {name}" for name in letters(mixture.n_components_)]
-        say(text(mixture, table(mixture, 0.95), 0.95, names))
+        labels = list(map(repr, fitted.labels.tolist()))
+        say(with_options(text(mixture, table(mixture, 0.95), 0.95, names, labels)))
 
 
 def _column_lines(fitted: FittedTable) -> Iterator[str]:
     """Yield where the rows came from, and what each column became."""
     about, recipe = fitted.about, fitted.recipe
     yield f"{about['n_rows']:,} rows of {about['source']}"
-    yield f"label {fitted.label!r}" + (f", group {fitted.group!r}" if fitted.group else "")
+    negative, positive = map(repr, fitted.labels.tolist())
+    yield f"label {fitted.label!r}: {positive} counts as +1, {negative} as -1"
+    if fitted.group:
+        yield f"group {fitted.group!r}"
     if recipe.pairs is not None:
         left, right = recipe.pairs
-        yield f"comparisons: {left}x minus {right}x, for every column x below"
+        both = f"{column_of(left, 'x')} minus {column_of(right, 'x')}"
+        yield f"comparisons: {both}, for every column x below"
     for term in recipe.terms:
         levels = getattr(term, "levels", None)
         what = "number" if levels is None else f"{', '.join(levels[1:])}; compared with {levels[0]}"

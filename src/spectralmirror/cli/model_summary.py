@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectralmirror.cli.console import say
+from spectralmirror.cli.console import say, with_options
 from spectralmirror.mixture.summary import (
     INTERCEPT,
     WEIGHT,
@@ -25,18 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["print_model", "summary_lines"]
 
-#: The options of the command line for the parameters that the status of a mixture names.
-OPTIONS = {
-    "n_components='auto'": "-k auto",
-    ", or 'auto'": ", or auto",
-    "n_components=": "-k ",
-    "n_init": "--starts",
-    "max_iter": "--max-iter",
-    "l2": "--l2",
-    "spread='auto'": "--spread auto",
-    "spread=None": "--spread none",
-}
-
 
 def print_model(fitted: FittedTable, quiet: bool) -> None:
     """Print the summary of a fitted table."""
@@ -46,14 +34,16 @@ def print_model(fitted: FittedTable, quiet: bool) -> None:
 
 def summary_lines(fitted: FittedTable, n_features: int = 5) -> Iterator[str]:
     """Yield the classifiers that were found, each with its strongest features."""
-    mixture, status = fitted.mixture, _with_options(fitted.mixture.status_)
+    mixture = fitted.mixture
+    problems, outcome = _status(mixture)
     too_many = fewer_explain(mixture.n_components_, Choices.of(mixture).evidence_path) is not None
     yield _headline(fitted)
-    if too_many:  # the status says so, and it is more important than anything else
-        yield f"Warning: {status}"
+    if too_many:  # a problem says so, and it is more important than anything else
+        yield from problems
     yield from _notes(fitted)
     if not too_many:
-        yield status
+        yield from problems
+    yield outcome
     yield from _warnings(mixture, fitted.about["n_rows"])
     lines = table(mixture, 0.95)
     for c, name in enumerate(letters(mixture.n_components_)):
@@ -64,11 +54,21 @@ def summary_lines(fitted: FittedTable, n_features: int = 5) -> Iterator[str]:
     yield from _spread(fitted, within, n_features)
 
 
+def _status(mixture: Any) -> tuple[list[str], str]:
+    """Return a warning of each problem of the fit, and the rest of its status.
+
+    Models that were stored earlier do not tell problems apart from the rest.
+    """
+    problems = getattr(mixture, "_problems", [])
+    rest = mixture.status_.removeprefix(" ".join(problems)).strip()
+    return [f"Warning: {with_options(problem)}" for problem in problems], with_options(rest)
+
+
 def _headline(fitted: FittedTable) -> str:
     """Return what was found in which rows."""
     mixture, about = fitted.mixture, fitted.about
-    k, winner = mixture.n_components_, fitted.recipe.winner
-    labels = " or ".join(map(str, mixture.classes_.tolist() if winner is None else winner))
+    k = mixture.n_components_
+    labels = " or ".join(map(repr, fitted.recipe.winner or fitted.labels.tolist()))
     return (
         f"{k} hidden classifier{'s' if k > 1 else ''} behind {fitted.label!r} ({labels}) in "
         f"{about['n_rows']:,} rows of {about['source']}."
@@ -108,13 +108,6 @@ def _warnings(mixture: Any, n_rows: int) -> Iterator[str]:
         )
 
 
-def _with_options(status: str) -> str:
-    """Replace the names of parameters by those of options."""
-    for parameter, option in OPTIONS.items():
-        status = status.replace(parameter, option)
-    return status
-
-
 def _classifier(
     fitted: FittedTable, name: str, lines: list[Line], n_features: int
 ) -> Iterator[str]:
@@ -125,6 +118,9 @@ def _classifier(
     effects = get_response(fitted.mixture.response).effect_name
     features = [line for line in lines if line.term not in (WEIGHT, INTERCEPT)]
     yield from _strongest(fitted, effects, features, n_features, sign="+")
+    for line in lines:
+        if line.term == INTERCEPT:
+            yield f"    {INTERCEPT}  {_effect(line, {}, '+')}"
 
 
 def _spread(fitted: FittedTable, lines: list[Line], n_features: int) -> Iterator[str]:
@@ -165,7 +161,7 @@ def _strongest(
     deviation = dict(zip(recipe.names, mixture.feature_scale_, strict=True)) | {INTERCEPT: 1.0}
     ordered = sorted(lines, key=lambda line: -abs(line.estimate) * deviation[line.term])
     shown = ordered[:n_features]
-    event = f"{fitted.label} = {mixture.classes_[1]}" if recipe.winner is None else "left wins"
+    event = "left wins" if recipe.winner else f"{fitted.label} = {fitted.labels.tolist()[1]!r}"
     interval = "" if all(np.isnan(line.lower) for line in lines) else " (95 % interval)"
     count = f", {len(shown)} of {len(ordered)}" if len(shown) < len(ordered) else ""
     yield (
@@ -182,5 +178,6 @@ def _effect(line: Line, references: dict[str, str], sign: str) -> str:
     interval = "" if np.isnan(line.lower) else f" ({line.lower:.4g} to {line.upper:.4g})"
     reference = references.get(line.term)
     compared = "" if reference is None else f", compared with {reference}"
-    at = ", at the mean of the features" if line.term == INTERCEPT else ""
+    where = "at the mean of the features" if line.component == WITHIN else "all features being 0"
+    at = f", {where}" if line.term == INTERCEPT else ""
     return f"{line.estimate:{sign}.4g}{interval}{compared}{at}"

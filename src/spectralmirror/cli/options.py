@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from spectralmirror.cli.console import fail
+from spectralmirror.tables.sides import feature_of
+
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
 
@@ -24,6 +27,7 @@ __all__ = [
     "Response",
     "ResponseName",
     "Seed",
+    "Separator",
     "Spread",
     "SpreadName",
     "TableOutput",
@@ -73,8 +77,17 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="CSV (also .gz), Parquet or Arrow: files, a folder, or a glob in quotes.",
+        help="CSV or other text (also .gz), Parquet, Arrow: files, a folder, or a glob in quotes.",
         show_default=False,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MARK",
+        help='What separates the columns of text files: a character, "tab" or "space".',
+        show_default="found in the first line",
+        callback=lambda text: separator_of(text),
     ),
 ]
 Model = Annotated[
@@ -116,9 +129,20 @@ Spread = Annotated[
         show_default="auto with --group",
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the random numbers.", min=0, max=2**31 - 1)]
+Seed = Annotated[
+    int, typer.Option(metavar="N", help="Seed of the random numbers.", min=0, max=2**31 - 1)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def separator_of(text: str | None) -> str | None:
+    """Return the character that `--separator` stands for."""
+    names = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "pipe": "|"}
+    mark = None if text is None else names.get(text.lower(), text)
+    if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in '"\r\n.'):
+        fail(f"--separator must be one character, tab or space, got {text!r}.")
+    return mark
 
 
 def split_names(
@@ -129,7 +153,7 @@ def split_names(
     A text with a comma that is itself the name of a column is not split.
     """
     known = {name for reader in readers for name in reader.types}
-    known |= {name.removeprefix(side) for side in pairs or () for name in known}
+    known |= {feature_of(side, name) or name for side in pairs or () for name in known}
     names = []
     for text in texts or ():
         names += [text] if text in known else [name.strip() for name in text.split(",")]

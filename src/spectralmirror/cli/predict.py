@@ -22,6 +22,7 @@ from spectralmirror.cli.options import (
     Missing,
     Model,
     Quiet,
+    Separator,
     TableOutput,
     load_table,
     split_names,
@@ -44,6 +45,7 @@ def predict(
     ] = None,
     keep: Keep = None,
     missing: Missing = None,
+    separator: Separator = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -64,8 +66,8 @@ def predict(
         from spectralmirror.tables.predictions import write_predictions
 
         fitted, _ = load_table(model)
-        readers = readers_of(files)
-        past = None if history is None else readers_of(history)
+        readers = readers_of(files, separator)
+        past = None if history is None else readers_of(history, separator)
         if {reader.name for reader in readers} & {reader.name for reader in past or ()}:
             warn(
                 "Some files are in --history, too: their rows are predicted with the help of their "

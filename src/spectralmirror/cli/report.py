@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spectralmirror.cli.console import (
+    OPTIONS,
     Listen,
     check_output,
     one_sentence_errors,
@@ -15,7 +16,16 @@ from spectralmirror.cli.console import (
     progress_bar,
     say,
 )
-from spectralmirror.cli.options import AsJson, Files, Missing, Model, Quiet, Seed, load_table
+from spectralmirror.cli.options import (
+    AsJson,
+    Files,
+    Missing,
+    Model,
+    Quiet,
+    Seed,
+    Separator,
+    load_table,
+)
 
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
@@ -30,6 +40,7 @@ def report(
         "report.html"
     ),
     missing: Missing = None,
+    separator: Separator = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -46,7 +57,7 @@ def report(
     check_output(output, *files, model)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         fitted, _ = load_table(model)
-        data = write_file_report(fitted, files, output, missing, seed, listen)
+        data = write_file_report(fitted, files, output, missing, seed, listen, separator)
     if as_json:
         print_json(data)
         return
@@ -60,14 +71,14 @@ def write_file_report(
     missing: str | None,
     seed: int,
     listen: Listen,
+    separator: str | None = None,
 ) -> dict[str, Any]:
     """Write a report on the rows of files, or on a sample of them; return its data."""
     from spectralmirror.report import write_report
     from spectralmirror.rows.files.readers import count_rows, readers_of
     from spectralmirror.tables.table_sample import sample_rows
-    from spectralmirror.tables.winners import OUTCOMES
 
-    readers = readers_of(files)
+    readers = readers_of(files, separator)
     total = count_rows(readers)
     rows = sample_rows(fitted, readers, missing, lambda n: listen("reading", n, total))
     listen("writing the report", 0, None)
@@ -79,7 +90,8 @@ def write_file_report(
         "group": fitted.group,
         "n_rows": fitted.about["n_rows"],
         "notes": [*fitted.about["notes"], *_notes_on_pairs(pairs)],
-        "label_names": OUTCOMES if pairs else {},
+        "label_names": _label_names(fitted),
+        "parameters": OPTIONS,
         "references": fitted.recipe.references,
     }
     data: dict[str, Any] = write_report(
@@ -95,12 +107,24 @@ def write_file_report(
     return data
 
 
+def _label_names(fitted: FittedTable) -> dict[str, str]:
+    """Return what the labels of the mixture are called, if they are truth values of something."""
+    from spectralmirror.tables.winners import OUTCOMES
+
+    if fitted.recipe.pairs:
+        return OUTCOMES
+    outcomes = fitted.recipe.outcomes
+    return {} if outcomes is None else dict(zip(("False", "True"), map(str, outcomes), strict=True))
+
+
 def _notes_on_pairs(pairs: tuple[str, str] | None) -> list[str]:
     """Explain the features of comparisons."""
     if pairs is None:
         return []
+    from spectralmirror.tables.sides import column_of
+
     left, right = pairs
     return [
-        f"Every row compares two things: features are those of the left ({left}...) less those of "
-        f"the right ({right}...)."
+        "Every row compares two things: features are those of the left "
+        f"({column_of(left, '...')}) less those of the right ({column_of(right, '...')})."
     ]

@@ -62,6 +62,7 @@ def simulate(
         check_output(path)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         listen("simulating", 0, None)
+        import numpy as np
         import pyarrow as pa
 
         from spectralmirror.datasets import make_linear_classifier_mixture
@@ -93,7 +94,8 @@ def simulate(
     if as_json:
         print_json({"output": str(output), "n_rows": rows, "columns": list(columns), **parameters})
         return
-    shares = ", ".join(f"{p:.0%}" for p in mixture.weights)
+    counts = np.bincount(mixture.components, minlength=components)
+    shares = ", ".join(f"{share:.0%}" for share in counts / rows)
     what = f"{rows:,} rows of {features} features, labels of {components} classifiers ({shares})"
     say(f"{what}: {output}", quiet)
     group = " --group group" if group_size > 1 else ""

@@ -34,7 +34,7 @@ class Problem:
         "indistinct components", "separated classes", "too few different rows", "a better maximum"
         or "coarse integration".
     sentence : str
-        What is wrong, and what to do about it.
+        What is wrong, and what to do about it; parameters are in backticks.
     """
 
     kind: str
@@ -45,12 +45,13 @@ def find_problems(
     fit: Fit,
     quality: FitQuality,
     *,
-    collinear: bool,
+    collinear: str = "",
     max_iter: int,
     evidence: dict[int, float] | None = None,
 ) -> list[Problem]:
     """Return everything that is wrong with a fit, the most basic problem first.
 
+    `collinear` says why the covariance of the features has no inverse; it is empty if it has one.
     `evidence` holds the log evidence for each number of components that was compared.
     """
     problems, k = [], len(fit.ascent.parameters)
@@ -58,9 +59,9 @@ def find_problems(
         problems.append(
             Problem(
                 "collinear features",
-                "X has too few rows for its features, or columns that can be computed from others: "
-                "many profiles fit the labels equally well, and only the penalty "
-                f"l2={fit.likelihood.l2:g} chooses among them. Use more rows or fewer features.",
+                f"{collinear}: many profiles fit the labels equally well, and only the penalty "
+                f"`l2={fit.likelihood.l2:g}` chooses among them, without standard errors. Use "
+                "fewer features, or more rows.",
             )
         )
     if fit.n_dropped:
@@ -69,7 +70,7 @@ def find_problems(
                 "dropped components",
                 f"{fit.n_dropped} of {fit.n_dropped + k} components were left without rows and "
                 "dropped: the labels do not support that many. Use fewer components, or "
-                "n_components='auto'.",
+                "`n_components='auto'`.",
             )
         )
     others = (
@@ -91,7 +92,7 @@ def _fewer_components(k: int, evidence: dict[int, float]) -> Problem | None:
     return Problem(
         "fewer components",
         f"{what} these labels as well as {k} (log evidence {fewer[best]:.1f}, against "
-        f"{evidence[k]:.1f} for {k}): use n_components={best}, or 'auto'.",
+        f"{evidence[k]:.1f} for {k}): use `n_components={best}`, or `n_components='auto'`.",
     )
 
 
@@ -103,7 +104,7 @@ def _better_maximum(starts: list[Start], k: int) -> Problem | None:
     return Problem(
         "a better maximum",
         f"A better maximum of the likelihood exists with a probability of about {risk:.0%}: raise "
-        "n_init, use fewer components, or pass groups if there are any.",
+        "`n_init`, use fewer components, or pass `groups` if there are any.",
     )
 
 
@@ -116,7 +117,7 @@ def _coarse_integration(fit: Fit) -> Problem | None:
         "coarse integration",
         "Persons have many labels for so many coefficients that vary: the log-likelihood of a "
         f"person is off by {error:.2f} on average, and estimates and standard errors are "
-        "rough. Use a smaller kind of spread, or fewer features.",
+        "rough. Use a smaller kind of `spread`, or fewer features.",
     )
 
 
@@ -126,21 +127,21 @@ def _problem_of_shape(fit: Fit, quality: FitQuality, max_iter: int) -> Problem |
     if not fit.ascent.converged:
         return Problem(
             "not converged",
-            f"The likelihood was still rising when the climb ended (max_iter={max_iter}): raise "
-            "max_iter, or l2.",
+            f"The likelihood was still rising when the climb ended (`max_iter={max_iter}`): "
+            "raise `max_iter`, or `l2`.",
         )
     if fit.is_flat and k > 1:
         return Problem(
             "indistinct components",
             "The likelihood has no sharp maximum: some components are alike, or these rows do not "
             "determine them, and there are no standard errors. Use fewer components, or "
-            "n_components='auto'.",
+            "`n_components='auto'`.",
         )
     if fit.is_flat or quality.criteria.log_likelihood > -SEPARATED * rows.n_present:
         return Problem(
             "separated classes",
             "The likelihood has no sharp maximum: the classes can be separated, or there are too "
-            "few rows, and standard errors are meaningless. Raise l2.",
+            "few rows, and standard errors are meaningless. Raise `l2`.",
         )
     if k == 1 or fit.information is None or rows.is_grouped:
         return None
@@ -152,7 +153,7 @@ def _problem_of_shape(fit: Fit, quality: FitQuality, max_iter: int) -> Problem |
         "too few different rows",
         f"X has only {n_different} different rows, which cannot determine {n_parameters} "
         "parameters: other profiles fit equally well, and standard errors are meaningless. Use "
-        "fewer components, more features, or groups.",
+        "fewer components, more features, or `groups`.",
     )
 
 

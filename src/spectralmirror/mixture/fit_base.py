@@ -111,7 +111,7 @@ class MixtureFit:
                 )
         elif int(self.n_components) > grouped.n_present:
             raise ValueError(
-                f"n_components={self.n_components} exceeds the number of rows, "
+                f"`n_components={self.n_components}` exceeds the number of rows, "
                 f"{grouped.n_present}: every classifier needs many rows of its own."
             )
 
@@ -257,14 +257,15 @@ class MixtureFit:
 
     def _report_problems(self, chosen: Candidate) -> None:
         """Set the status, and warn about each problem when all attributes are set."""
-        collinear = not chosen.features.proper
+        names = getattr(self, "feature_names_in_", None)
         problems = find_problems(
             chosen.fit,
             chosen.quality,
-            collinear=collinear,
+            collinear=chosen.features.why_singular(names),
             max_iter=self.max_iter,
             evidence=self.evidence_path_,
         )
+        self._problems = [problem.sentence for problem in problems]
         self.status_ = status(problems, self.starts_, self.n_components_, converged=self.converged_)
         for problem in problems:
             warnings.warn(problem.sentence, MixtureWarning, stacklevel=5)

@@ -25,6 +25,7 @@ from spectralmirror.mixture.samples import (
 from spectralmirror.mixture.search import adapt_penalty, find_maxima
 from spectralmirror.mixture.starts import Start
 from spectralmirror.mixture.task import Subspace, Task
+from spectralmirror.rows.progress import stage
 
 __all__ = ["Fit", "fit", "refine"]
 
@@ -166,9 +167,12 @@ class Refinement:
 
 def fit(task: Task) -> Fit:
     """Fit a mixture of k components."""
+    what = "1 classifier" if task.k == 1 else f"{task.k} classifiers"
+    stage(f"{what}: looking for starts")
     target, space = _target(task)
     found = _start(task, target, space)
     target = target.with_l2(found.l2)
+    stage(f"{what}: climbing over all rows")
     top = refine(task, target, found.warm)
     n_dropped = task.k - len(top.ascent.parameters)
     return Fit(

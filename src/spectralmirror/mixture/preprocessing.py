@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.mixture.coordinates import Coordinates
+from spectralmirror.mixture.dependencies import dependencies, dependency_sentence
 from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.task import Subspace
 from spectralmirror.rows.checks import check_finite, check_memory, check_table
@@ -27,7 +28,7 @@ from spectralmirror.subspace.estimator import SpectralMirror
 from spectralmirror.subspace.interface import KnownFeatures
 from spectralmirror.subspace.moments import FeatureMoments
 from spectralmirror.subspace.stacked.method import StackedMirror
-from spectralmirror.subspace.whitening import Whitening
+from spectralmirror.subspace.whitening import COLLINEAR, Whitening
 
 __all__ = ["Features", "Preprocessing", "given_start", "spanned", "whiten"]
 
@@ -49,12 +50,16 @@ class Features:
         Whether the covariance has an inverse.
     space : Subspace or None
         Where to look for starts; None means the whole space.
+    dependent : dict
+        Columns that can be computed from others, and from which; empty if `proper`, or if there are
+        too few rows to know.
     """
 
     whitening: Whitening
     root: Matrix
     proper: bool
     space: Subspace | None = None
+    dependent: dict[int, list[int]] = field(default_factory=dict)
 
     @classmethod
     def regular(cls, whitening: Whitening, space: Subspace | None = None) -> Features:
@@ -62,6 +67,14 @@ class Features:
         factor = whitening.cholesky
         root = np.diag(whitening.scale) if factor is None else factor * whitening.scale[:, None]
         return cls(whitening, root, True, space)
+
+    def why_singular(self, names: Any) -> str:
+        """Say why the covariance has no inverse; nothing if it has one."""
+        if self.proper:
+            return ""
+        if not self.dependent:
+            return "X has too few rows for its features, or columns that almost depend on others"
+        return dependency_sentence(self.dependent, names)
 
 
 def whiten(rows: Source) -> Features:
@@ -74,17 +87,21 @@ def whiten(rows: Source) -> Features:
             return Features.regular(KnownFeatures().completed(moments))
     except CollinearError:
         pass
-    return _singular(moments.mean, moments.covariance, moments.dtype)
+    return _singular(moments.mean, moments.covariance, moments.dtype, rows.n_present)
 
 
-def _singular(mean: Vector, covariance: Matrix, dtype: np.dtype[Any]) -> Features:
+def _singular(mean: Vector, covariance: Matrix, dtype: np.dtype[Any], n_rows: int) -> Features:
     """Return features whose covariance has no inverse."""
     variances = np.diag(np.diagonal(covariance))  # constant columns are an error
     whitening = Whitening.of(mean, variances, dtype)
     scale = whitening.scale
-    eigenvalues, vectors = eigh(covariance / scale / scale[:, None])
+    correlation = covariance / scale / scale[:, None]
+    eigenvalues, vectors = eigh(correlation)
     root = vectors * np.sqrt(np.maximum(eigenvalues, 0)) * scale[:, None]
-    return Features(whitening, root, proper=False)
+    dependent: dict[int, list[int]] = {}
+    if n_rows >= len(scale) + 2:
+        dependent = dependencies(correlation, 10 * COLLINEAR * float(np.finfo(dtype).eps))
+    return Features(whitening, root, proper=False, dependent=dependent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +145,7 @@ def whiten_sets(grouped: GroupedRows) -> Features:
     try:
         return Features.regular(Whitening.of(mean, covariance, rows.dtype))
     except CollinearError:
-        return _singular(mean, covariance, rows.dtype)
+        return _singular(mean, covariance, rows.dtype, rows.n_present)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from spectralmirror.mixture.starts import (
     split,
 )
 from spectralmirror.mixture.task import Subspace, Task
+from spectralmirror.rows.progress import step
 from spectralmirror.rows.types import Matrix
 
 __all__ = ["adapt_penalty", "find_maxima", "prepared"]
@@ -182,6 +183,7 @@ def _climbed(
     others: list[Maximum],
 ) -> Maximum:
     """Climb from a start, unless others are out of reach."""
+    step(f"{task.k} classifiers: start {len(others) + 1}")
     best = max((one.ascent.value for one in others), default=-np.inf)
     return Maximum.of(kind, anneal(likelihood, start, task.climber, levels, beat=best))
 
@@ -239,6 +241,7 @@ def _cross(task: Task, likelihood: Likelihood, maxima: list[Maximum], n_most: in
         profiles[lost] = donors[task.rng.randint(len(donors))]
         start = replace(best.parameters, profiles=profiles)
         levels = _heated(likelihood, CROSSING[len(crossed) % len(CROSSING)])
+        step(f"{task.k} classifiers: start {len(pool) + 1}")
         ascent = anneal(likelihood, start, task.climber, levels, beat=best.value)
         pool.append(ascent)
         crossed.append(Maximum.of("crossed", ascent))

@@ -58,18 +58,18 @@ def kinds_to_try(estimator: Any, grouped: GroupedRows) -> tuple[str | None, ...]
         few = grouped.rows.n_features + has_intercept <= MOST_TIED
         tried = {"intercept": has_intercept, "full": few}
         return (None, *(kind for kind in KINDS if tried.get(kind, True)))
-    what = f"spread={spread!r}"
+    what = f"`spread={spread!r}`"
     if not several:
         raise ValueError(
             f"{what} needs several labels of the same person, of two persons at least, but "
             f"{grouped.n_groups - grouped.n_single} of {grouped.n_groups} groups have several rows."
         )
     if not identified:
-        raise ValueError(f"{what} needs response='logistic' or 'probit'.")
+        raise ValueError(f"{what} needs `response='logistic'` or `response='probit'`.")
     if not estimator.refine:
-        raise ValueError(f"{what} needs refine=True.")
+        raise ValueError(f"{what} needs `refine=True`.")
     if spread == "intercept" and not has_intercept:
-        raise ValueError("spread='intercept' needs fit_intercept=True.")
+        raise ValueError(f"{what} needs `fit_intercept=True`.")
     return (spread,)
 
 

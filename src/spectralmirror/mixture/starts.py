@@ -17,6 +17,7 @@ from spectralmirror.mixture.curvature import split_matrices
 from spectralmirror.mixture.known import numbered
 from spectralmirror.mixture.lbfgs import Ascent, Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.rows.progress import step
 
 __all__ = [
     "ALIKE",
@@ -101,6 +102,8 @@ def multi_start(
     """
     maxima: list[Maximum] = []
     for kind, start in candidates:
+        if len(start) > 1:
+            step(f"{len(start)} classifiers: start {len(maxima) + 1}")
         maxima.append(Maximum.of(kind, anneal(likelihood, start, climber, levels)))
         if n_agreeing([one.start for one in maxima]) >= n_agree:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -197,8 +198,18 @@ def deviation_interval(deviation: float, error: float, q: float) -> tuple[float,
     return deviation / factor, deviation * factor
 
 
-def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None = None) -> str:
-    """Return the table as text; components are numbered unless `names` are given."""
+def text(
+    mixture: Any,
+    lines: list[Line],
+    level: float,
+    names: list[str] | None = None,
+    labels: Sequence[Any] | None = None,
+) -> str:
+    """Return the table as text.
+
+    Components are numbered unless `names` are given; `labels` are what -1 and +1 are called.
+    """
+    negative, positive = mixture.classes_.tolist() if labels is None else labels
     names = [f"component {c}" for c in range(mixture.n_components_)] if names is None else names
     choices = Choices.of(mixture)
     width = max(12, *(len(line.term) for line in lines))
@@ -210,7 +221,7 @@ def text(mixture: Any, lines: list[Line], level: float, names: list[str] | None 
         f"BIC {mixture.bic_:.1f}   ICL {mixture.icl_:.1f}",
         _penalty(choices),
         *_spread(choices),
-        f"P(y = {mixture.classes_[1]}), against {mixture.classes_[0]}",
+        f"P(y = {positive}), against {negative}",
         f"expected share of rows assigned correctly: {mixture.expected_accuracy_:.0%} "
         f"(assigning all to {names[0]}: {mixture.weights_[0]:.0%})",
         mixture.status_,

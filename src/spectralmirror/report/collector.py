@@ -50,7 +50,8 @@ def collect(
     about : dict, default=None
         Facts to state: "files", "label" and "group" (names of columns), "n_rows" (how many were
         fitted), "notes" (a list of sentences), and "references", the level that each feature of
-        the form "colour=red" is compared with. Other entries are listed unchanged. The report does
+        the form "colour=red" is compared with; "parameters", other names for parameters in advice
+        (``{"n_init": "--starts"}``). Other entries are listed unchanged. The report does
         not know row weights: mention them in "notes".
     random_state : int, RandomState instance or None, default=0
         Seed of the cross-validation and of the noise level of the spectrum.

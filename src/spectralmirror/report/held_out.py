@@ -14,9 +14,11 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from spectralmirror.report.group_means import mean_labels, with_mean
 from spectralmirror.report.inputs import Inputs
 from spectralmirror.report.metrics import calibration, comparison
 from spectralmirror.responses import get_response
+from spectralmirror.rows.progress import stage
 from spectralmirror.rows.types import Vector
 
 __all__ = ["FOLDS", "MAX_ROWS", "MAX_ROWS_WITH_SPREAD", "held_out", "sample"]
@@ -63,17 +65,20 @@ class Predictions:
         By the mixture, by a single regression, and by the share of the labels fitted.
     with_history : ndarray
         By the mixture, given the labels of the known half of the row's group.
+    with_mean : ndarray
+        By a single regression, given the mean of these labels as one more feature.
     """
 
     mixture: Vector
     single: Vector
     constant: Vector
     with_history: Vector
+    with_mean: Vector
 
     @classmethod
     def empty(cls, n: int) -> Predictions:
         """Return predictions of n rows, all still missing."""
-        return cls(*(np.full(n, np.nan) for _ in range(4)))
+        return cls(*(np.full(n, np.nan) for _ in range(5)))
 
 
 def held_out(inputs: Inputs) -> dict[str, Any]:
@@ -88,6 +93,7 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
     predictions, failures = Predictions.empty(len(chosen)), {}
     folds = GroupKFold(FOLDS, shuffle=True, random_state=inputs.seed)
     for number, (fitted, held) in enumerate(folds.split(rows.X, groups=clusters), start=1):
+        stage(f"held-out rows, part {number} of {FOLDS}")
         try:
             _predict_fold(inputs, rows, fitted, held, predictions, rng)
         except (ValueError, np.linalg.LinAlgError) as error:
@@ -106,7 +112,7 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
         "n_rows": int(known.sum()),
         "n_groups": n_clusters if grouped else None,
         "fresh": _compare(predictions.mixture, predictions, rows),
-        "history": _compare(predictions.with_history, predictions, rows),
+        "history": _compare(predictions.with_history, predictions, rows, means=True),
         "calibration": {
             name: calibration(p[known], rows.positive[known], clusters[known])
             for name, p in (("mixture", predictions.mixture), ("single", predictions.single))
@@ -198,6 +204,35 @@ def _predict_fold(
             history = X[known], y[known], clusters[known]
             with_history = mixture.predict_proba(X[later], groups=clusters[later], history=history)
             predictions.with_history[later] = with_history[:, 1]
+            own = rng.spawn(1)[0]  # which leaves the halves of later folds as they are
+            by_mean = _by_mean(inputs.mixture, rows, fitted, known, later, own)
+            predictions.with_mean[later] = by_mean
+
+
+def _by_mean(
+    mixture: Any,
+    rows: Sample,
+    fitted: NDArray[np.intp],
+    known: NDArray[np.intp],
+    later: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> Vector:
+    """Return what a single regression predicts for later rows, given means of known labels.
+
+    It is fitted to the mean label of the other half of each group, as it is used. Groups of a
+    single row are fitted without a mean.
+    """
+    positive, clusters, share = rows.positive, rows.clusters, float(rows.positive[fitted].mean())
+    means = np.zeros(len(positive))
+    first, second = _halves(fitted, clusters, rng)
+    for one, other in ((first, second), (second, first), (known, later)):
+        means[other] = mean_labels(positive[one], clusters[one], clusters[other], share)
+    X = with_mean(rows.X, means)
+    single = _single_classifier(mixture)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        single.fit(X[fitted], np.where(positive[fitted], 1, -1))
+    return np.asarray(single.predict_proba(X[later])[:, 1])
 
 
 def _single_classifier(mixture: Any) -> Any:
@@ -220,7 +255,9 @@ def _single_classifier(mixture: Any) -> Any:
     )
 
 
-def _compare(mixture: Vector, predictions: Predictions, rows: Sample) -> dict[str, Any] | None:
+def _compare(
+    mixture: Vector, predictions: Predictions, rows: Sample, *, means: bool = False
+) -> dict[str, Any] | None:
     """Compare predictions of the mixture with the others, on the rows that have them."""
     known = np.isfinite(mixture)
     if not known.any():
@@ -230,4 +267,7 @@ def _compare(mixture: Vector, predictions: Predictions, rows: Sample) -> dict[st
         "single": predictions.single[known],
         "constant": predictions.constant[known],
     }
-    return comparison(predicted, rows.positive[known], rows.clusters[known])
+    if not means:
+        return comparison(predicted, rows.positive[known], rows.clusters[known])
+    predicted["mean"] = predictions.with_mean[known]
+    return comparison(predicted, rows.positive[known], rows.clusters[known], rival="mean")

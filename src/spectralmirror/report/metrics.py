@@ -22,9 +22,12 @@ MAX_BINS, ROWS_PER_BIN = 10, 25
 
 
 def comparison(
-    predicted: dict[str, Vector], positive: NDArray[np.bool_], clusters: NDArray[Any]
+    predicted: dict[str, Vector],
+    positive: NDArray[np.bool_],
+    clusters: NDArray[Any],
+    rival: str = "single",
 ) -> dict[str, Any]:
-    """Return the scores of every model, and the gain of the mixture over the single one.
+    """Return the scores of every model, and the gain of the mixture over a rival.
 
     The gain is the mean over rows of the difference of log-losses. The verdict is "better" or
     "worse" if the whole interval of the gain lies on one side of 0, and otherwise "unclear".
@@ -32,7 +35,7 @@ def comparison(
     predicted = {name: np.clip(p, CLIP, 1 - CLIP) for name, p in predicted.items()}
     of_label = {name: np.where(positive, p, 1 - p) for name, p in predicted.items()}
     # per row, which `log_loss` does not return: the interval needs the sums over clusters
-    gains = np.log(of_label["mixture"] / of_label["single"])
+    gains = np.log(of_label["mixture"] / of_label[rival])
     interval = clustered_interval(gains, clusters)
     verdict = "unclear"
     if interval is not None and interval[0] > 0:
@@ -41,6 +44,7 @@ def comparison(
         verdict = "worse"
     return {
         "n_rows": len(positive),
+        "rival": rival,
         **{name: _scores(p, positive) for name, p in predicted.items()},
         "gain": gains.mean(),
         "gain_interval": interval,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,6 +14,7 @@ from spectralmirror.report.figures import draw_figures
 from spectralmirror.report.spread import is_mixed, subject
 from spectralmirror.report.text import formatting
 from spectralmirror.responses import get_response
+from spectralmirror.rows.parameter_names import translated
 
 __all__ = ["context", "render", "templates"]
 
@@ -42,6 +44,7 @@ def context(data: dict[str, Any]) -> dict[str, Any]:
         "response": get_response(data["model"]["response"]),
         "mixed": is_mixed(data),
         "subject": subject(data),
+        "said": partial(translated, names=data["about"].get("parameters") or {}),
     }
 
 

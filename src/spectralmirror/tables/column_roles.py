@@ -10,8 +10,11 @@ import pyarrow as pa
 
 from spectralmirror.rows.column_types import family
 from spectralmirror.rows.files.reader import Reader
-from spectralmirror.rows.messages import did_you_mean_or_list, listed
+from spectralmirror.rows.messages import listed
+from spectralmirror.tables.column_stats import absent_columns
 from spectralmirror.tables.features import kind_of
+from spectralmirror.tables.sides import column_of, feature_of, paired_features
+from spectralmirror.tables.table_error import refuse
 
 __all__ = ["ColumnRoles", "agreed_types", "check_single", "column_types", "feature_kinds"]
 
@@ -33,9 +36,12 @@ class ColumnRoles:
     categorical : sequence of str
         Columns of numbers that are codes of categories.
     pairs : pair of str or None
-        For comparisons: the prefixes of columns of the left and the right side.
+        For comparisons: the left and the right side, as prefixes of columns, or as patterns in
+        which a star stands for the feature.
     missing : {"error", "impute", "drop"}
         What to do about missing values: refuse them, impute them, or drop their rows.
+    positive : str or None
+        The label that counts as +1, as text; None for the last one in their order.
     """
 
     label: str
@@ -45,6 +51,7 @@ class ColumnRoles:
     categorical: Sequence[str] = ()
     pairs: tuple[str, str] | None = None
     missing: str = "error"
+    positive: str | None = None
 
     @property
     def others(self) -> list[str]:
@@ -53,7 +60,7 @@ class ColumnRoles:
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """The prefixes of columns; a single empty one if there are no comparisons."""
+        """The sides of comparisons; a single empty one if there are none."""
         return self.pairs or ("",)
 
     def how_to_drop(self, names: Sequence[str]) -> str:
@@ -66,16 +73,18 @@ class ColumnRoles:
 def agreed_types(readers: Sequence[Reader]) -> dict[str, Any]:
     """Return the columns of all files and their Arrow types, which must agree."""
     types: dict[str, Any] = dict(readers[0].types)
+    problems: list[str] = []
     for reader in readers[1:]:
         for name, kind in reader.types.items():
             known = types.get(name)
             if known is None or str(known) == "null":
                 types[name] = kind
             elif str(kind) != "null" and _family(kind) != _family(known):
-                raise ValueError(
+                problems.append(
                     f"Column {name!r} holds {kind} in {reader.name}, but {known} in "
                     f"{readers[0].name}: files that are read together must agree."
                 )
+    refuse(problems)
     return types
 
 
@@ -88,11 +97,9 @@ def column_types(readers: Sequence[Reader], roles: ColumnRoles) -> dict[str, Any
     types = agreed_types(readers)
     if roles.label == roles.group:
         raise ValueError(f"Column {roles.label!r} cannot be both the label and the group.")
-    for name in (*roles.others, *roles.features, *roles.drop, *roles.categorical):
-        if name not in types and not any(side + name in types for side in roles.sides):
-            raise ValueError(
-                f"{readers[0].name} has no column {name!r}{did_you_mean_or_list(name, types)}"
-            )
+    named = (*roles.others, *roles.features, *roles.drop, *roles.categorical)
+    absent = [n for n in named if not any(column_of(side, n) in types for side in roles.sides)]
+    refuse(absent_columns(readers[0].name, types, absent))
     check_single(types, roles.others)
     what = kind_of(types[roles.label], categorical=True)
     if what.startswith("bytes"):
@@ -110,24 +117,17 @@ def check_single(types: Mapping[str, Any], names: Sequence[str]) -> None:
 
 
 def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str]:
-    """Return the columns that may become features, each a "number" or a "category".
+    """Return the columns that may become features: "number", "category", or what each holds else.
 
-    For comparisons the names have no prefix.
+    For comparisons they are named without their sides.
     """
     for name in roles.features:
         if name in roles.others or name in roles.drop:
             what = "dropped" if name in roles.drop else "the label or the group"
             raise ValueError(f"Column {name!r} cannot be a feature and {what}.")
-    codes = _without_prefix(roles.categorical, roles)
-    wanted = {name: types[roles.sides[0] + name] for name in _feature_names(types, roles)}
+    codes = _without_side(roles.categorical, roles)
+    wanted = {name: types[column_of(roles.sides[0], name)] for name in _feature_names(types, roles)}
     kinds = {name: kind_of(kind, categorical=name in codes) for name, kind in wanted.items()}
-    refused = {n: kind for n, kind in kinds.items() if kind not in ("number", "category")}
-    if refused:
-        which = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
-        raise ValueError(
-            f"{'This column' if len(refused) == 1 else 'These columns'} cannot be used: {which}. "
-            f"Turn what matters into numbers, or leave it out: {roles.how_to_drop(list(refused))}."
-        )
     if not kinds:
         raise ValueError("There is no column besides label and group, so there are no features.")
     return kinds
@@ -137,19 +137,18 @@ def _feature_names(types: Mapping[str, Any], roles: ColumnRoles) -> list[str]:
     kept = [n for n in types if n and n not in roles.others and n not in roles.drop]
     if roles.pairs is None:
         return list(dict.fromkeys(roles.features)) or kept
-    left, right = roles.pairs
-    names = [n.removeprefix(left) for n in kept if n.startswith(left) and n != left]
-    names = [n for n in names if n not in roles.drop and right + n in kept]
+    names = [name for name in paired_features(roles.pairs, kept) if name not in roles.drop]
     if not names:
+        left, right = roles.pairs
         raise ValueError(
-            f"No column occurs twice, once with the prefix {left!r} and once with {right!r}; the "
-            f"columns are {listed(types)}."
+            f"No column occurs twice, once with {left!r} and once with {right!r} before or after "
+            f"its name; the columns are {listed(types)}."
         )
-    chosen = _without_prefix(roles.features, roles)
+    chosen = _without_side(roles.features, roles)
     return [name for name in names if not chosen or name in chosen]
 
 
-def _without_prefix(names: Sequence[str], roles: ColumnRoles) -> set[str]:
+def _without_side(names: Sequence[str], roles: ColumnRoles) -> set[str]:
     for side in roles.sides:
-        names = [name.removeprefix(side) for name in names]
+        names = [feature_of(side, name) or name for name in names]
     return set(names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 
 from spectralmirror.rows.files.arrow import column_values
 from spectralmirror.rows.files.reader import Reader
-from spectralmirror.rows.messages import did_you_mean_or_list
+from spectralmirror.rows.messages import did_you_mean, listed
 from spectralmirror.tables.features import as_text
+from spectralmirror.tables.label_ties import LabelTies
+from spectralmirror.tables.sides import column_of
+from spectralmirror.tables.table_error import refuse
 
 __all__ = [
     "MOST_LEVELS",
     "ColumnStats",
     "TableStats",
+    "absent_columns",
     "check_present",
     "n_missing",
     "present",
@@ -138,6 +142,8 @@ class TableStats:
         Features of comparisons that never tell the sides apart.
     labels : list
         The distinct labels, or winners, in the rows that are kept.
+    settling : list of str
+        Features that settle the label alone, in the rows that are kept.
     """
 
     n_rows: int
@@ -146,6 +152,7 @@ class TableStats:
     columns: dict[str, ColumnStats]
     alike: set[str]
     labels: list[Any]
+    settling: list[str]
 
 
 def table_stats(
@@ -167,7 +174,7 @@ def table_stats(
     others : list of str
         The label, and then the group: only rows that have both are kept.
     pairs : pair of str or None
-        The prefixes of columns of the left and the right side, for comparisons.
+        The left and the right side, for comparisons.
     listen : callable
         Called with the number of rows of every batch.
     complete : bool, default=False
@@ -179,7 +186,10 @@ def table_stats(
         The statistics.
     """
     sides: tuple[str, ...] = pairs or ("",)
-    stats = {side + name: ColumnStats(kind) for side in sides for name, kind in kinds.items()}
+    stats = {
+        column_of(side, name): ColumnStats(kind) for side in sides for name, kind in kinds.items()
+    }
+    ties = LabelTies(kinds, sides)
     differences = {name: ColumnStats("number") for name in kinds}
     columns = [*stats, *others]
     labels: dict[Any, None] = {}  # a set that keeps its order
@@ -197,23 +207,25 @@ def table_stats(
                 column.add(table.column(name))
             if len(labels) < MOST_LABELS:
                 labels |= dict.fromkeys(pc.unique(table.column(others[0])).to_pylist())
+            ties.add(table, others[0])
             for name, kind in kinds.items() if pairs is not None else ():
                 differences[name].add_numbers(_difference(table, name, kind, sides))
             listen(len(kept))
-    merged = {name: stats[sides[0] + name] for name in kinds}
+    merged = {name: stats[column_of(sides[0], name)] for name in kinds}
     for side in sides[1:]:
-        merged = {name: column + stats[side + name] for name, column in merged.items()}
+        merged = {name: one + stats[column_of(side, name)] for name, one in merged.items()}
     alike = {
         name
         for name, column in differences.items()
         if column.is_constant and (kinds[name] == "number" or not column.high)
     }
-    return TableStats(n_rows, n_kept, dict(missing), merged, alike, list(labels)[:MOST_LABELS])
+    distinct = list(labels)[:MOST_LABELS]
+    return TableStats(n_rows, n_kept, dict(missing), merged, alike, distinct, ties.settling())
 
 
 def _difference(table: Any, name: str, kind: str, sides: Sequence[str]) -> NDArray[Any]:
     """Return left - right for numbers, and 1 for categories that differ."""
-    left, right = (table.column(side + name) for side in sides)
+    left, right = (table.column(column_of(side, name)) for side in sides)
     if kind == "number":
         a, b = (np.asarray(column_values(side), dtype=np.float64) for side in (left, right))
         return a - b
@@ -244,9 +256,19 @@ def _is_missing(column: Any) -> Any:
 
 
 def check_present(reader: Reader, columns: Sequence[str]) -> None:
-    """Raise if a file lacks a column."""
-    for name in columns:
-        if name not in reader.types:
-            raise ValueError(
-                f"{reader.name} has no column {name!r}{did_you_mean_or_list(name, reader.types)}"
-            )
+    """Raise if a file lacks columns."""
+    refuse(absent_columns(reader.name, reader.types, columns))
+
+
+def absent_columns(name: str, types: Collection[str], columns: Iterable[str]) -> list[str]:
+    """Say which columns a table of this name lacks, and which it has instead."""
+    absent = [column for column in dict.fromkeys(columns) if column not in types]
+    close = {column: did_you_mean(column, types) for column in absent}
+    said = [f"{name} has no column {one!r}{hint}" for one, hint in close.items() if hint != "."]
+    others = [column for column, hint in close.items() if hint == "."]
+    if others:
+        plural = "s" if len(others) > 1 else ""
+        said.append(
+            f"{name} has no column{plural} {listed(others)}; its columns are {listed(types)}."
+        )
+    return said

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from spectralmirror.rows.column_types import is_number
 from spectralmirror.rows.files.arrow import column_values, unique_values
 from spectralmirror.rows.types import Matrix
-from spectralmirror.tables.winners import is_left
+from spectralmirror.tables.sides import column_of
+from spectralmirror.tables.winners import is_left, word
 
 __all__ = ["Category", "Number", "Recipe", "as_text", "check_names", "kind_of"]
 
@@ -99,18 +100,21 @@ class Recipe:
     terms : tuple of Number and Category
         The columns.
     pairs : pair of str or None
-        For comparisons: the prefixes of columns of the left and the right side. Features are those
-        of the left minus those of the right.
+        For comparisons: the left and the right side (:mod:`.sides`). Features are those of the left
+        minus those of the right.
     winner : pair of str or None
         For comparisons: what the left and the right side are called when they win.
     dtype : str
         Precision of the features.
+    outcomes : pair or None
+        The labels that count as -1 and +1, if they are not in their natural order.
     """
 
     terms: tuple[Number | Category, ...]
     pairs: tuple[str, str] | None = None
     winner: tuple[str, str] | None = None
     dtype: str = "float64"
+    outcomes: tuple[Any, Any] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -121,14 +125,14 @@ class Recipe:
     def columns(self) -> list[str]:
         """The columns of the table from which features are made."""
         sides = self.pairs or ("",)
-        return [side + term.column for side in sides for term in self.terms]
+        return [column_of(side, term.column) for side in sides for term in self.terms]
 
     @property
     def numbers(self) -> list[str]:
         """Those of `columns` that hold numbers."""
         sides = self.pairs or ("",)
         terms = [term for term in self.terms if isinstance(term, Number)]
-        return [side + term.column for side in sides for term in terms]
+        return [column_of(side, term.column) for side in sides for term in terms]
 
     @property
     def references(self) -> dict[str, str]:
@@ -153,18 +157,28 @@ class Recipe:
         return left
 
     def labels(self, column: Any) -> NDArray[Any]:
-        """Return the labels of an Arrow column; for comparisons, whether the left won."""
-        if self.winner is None:
+        """Return the labels of an Arrow column, or whether they count as +1 (the left won)."""
+        if self.winner is None and self.outcomes is None:
             return column_values(column)
         values, numbers = unique_values(column)
-        return np.array([is_left(value, self.winner) for value in values], dtype=bool)[numbers]
+        return np.array([self._is_positive(value) for value in values], dtype=bool)[numbers]
 
-    def _side(self, table: Any, prefix: str, impute: bool) -> NDArray[Any]:
+    def _is_positive(self, value: Any) -> bool:
+        if self.winner is not None:
+            return is_left(value, self.winner)
+        assert self.outcomes is not None
+        negative, positive = map(word, self.outcomes)
+        if word(value) not in (negative, positive):
+            known = " or ".join(map(repr, self.outcomes))
+            raise ValueError(f"The label must be {known}, as in the fit, got {value!r:.80}.")
+        return word(value) == positive
+
+    def _side(self, table: Any, side: str, impute: bool) -> NDArray[Any]:
         X = np.empty((table.num_rows, len(self.names)), dtype=self.dtype, order="F")
         start = 0
         for term in self.terms:
             stop = start + len(term.names)
-            values = term.encode(table.column(prefix + term.column))
+            values = term.encode(table.column(column_of(side, term.column)))
             if impute:
                 values = np.where(np.isnan(values), term.fill, values)
             X[:, start:stop] = values

@@ -11,9 +11,10 @@ from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.files.readers import count_rows
 from spectralmirror.rows.files.scan import Scan
-from spectralmirror.tables.choose_features import ChosenFeatures, choose_features, missing_sentence
+from spectralmirror.tables.choose_features import ChosenFeatures, choose_features
 from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.encoded_rows import EncodedRows
+from spectralmirror.tables.problems import missing_sentence
 from spectralmirror.tables.table_model import FittedTable, named_features
 
 __all__ = ["fit_table"]

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from spectralmirror.rows.files.arrow import column_values, unique_values
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
-from spectralmirror.tables.choose_features import missing_sentence
 from spectralmirror.tables.column_roles import agreed_types, check_single
 from spectralmirror.tables.column_stats import check_present, n_missing, present
 from spectralmirror.tables.features import Category, Recipe, kind_of
+from spectralmirror.tables.problems import missing_sentence
+from spectralmirror.tables.sides import column_of
+from spectralmirror.tables.table_error import TableError, refuse
 
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
@@ -128,18 +130,21 @@ def known_rows(
 
 
 def _check_kinds(recipe: Recipe, readers: Sequence[Reader]) -> None:
-    """Raise if a column is of another kind than when the mixture was fitted."""
+    """Raise if columns are of another kind than when the mixture was fitted."""
+    problems = []
     for reader in readers:
         for term in recipe.terms:
             wanted = "category" if isinstance(term, Category) else "number"
             for side in recipe.pairs or ("",):
-                kind = reader.types[side + term.column]
+                column = column_of(side, term.column)
+                kind = reader.types[column]
                 found = kind_of(kind, categorical=wanted == "category")
                 if str(kind) != "null" and found != wanted:
-                    raise ValueError(
-                        f"Column {side + term.column!r} of {reader.name} holds {kind}, but was a "
-                        f"{wanted} when the model was fitted."
+                    problems.append(
+                        f"Column {column!r} of {reader.name} holds {kind}, but was a {wanted} when "
+                        "the model was fitted."
                     )
+    refuse(problems)
 
 
 def _labels(model: FittedTable, column: Any) -> NDArray[Any]:
@@ -160,16 +165,18 @@ def _labels(model: FittedTable, column: Any) -> NDArray[Any]:
 
 def _what_is_missing(
     recipe: Recipe, readers: Sequence[Reader], required: Sequence[str]
-) -> ValueError:
+) -> TableError:
     """Return an error that says which columns hold missing, infinite or unknown values."""
     columns = list(dict.fromkeys([*recipe.columns, *required]))
     categories = {
-        side + term.column: term
+        column_of(side, term.column): term
         for side in recipe.pairs or ("",)
         for term in recipe.terms
         if isinstance(term, Category)
     }
     counts: Counter[str] = Counter()
+    unknown: dict[str, list[str]] = {}
+    infinite: dict[str, str] = {}
     n_rows = 0
     for reader in readers:
         for batch in reader.batches(columns, 65_536, recipe.numbers):
@@ -177,20 +184,26 @@ def _what_is_missing(
             for name in columns:
                 column = batch.table.column(name)
                 counts[name] += n_missing(column)
-                term = categories.get(name)
-                unknown = [] if term is None else term.unknown(column)
-                if term is not None and unknown:
-                    return ValueError(
-                        f"Column {name!r} holds {unknown[0]!r:.80}, which did not occur when the "
-                        f"model was fitted (it knows {', '.join(term.levels)}): correct it, or "
-                        "treat it as missing with --missing impute or --missing drop."
-                    )
-                if name in recipe.numbers:
-                    x = np.asarray(column_values(column), dtype=np.float64)
-                    if np.isinf(x).any():
-                        return ValueError(f"Column {name!r} of {reader.name} holds infinity.")
+                if name in categories:
+                    unknown.setdefault(name, []).extend(categories[name].unknown(column))
+                elif name in recipe.numbers and _has_infinity(column):
+                    infinite.setdefault(name, f"Column {name!r} of {reader.name} holds infinity.")
+    problems = [
+        f"Column {name!r} holds {levels[0]!r:.80}, which did not occur when the model was fitted "
+        f"(it knows {', '.join(categories[name].levels)}): correct it, or treat it as missing with "
+        "--missing impute or --missing drop."
+        for name, levels in unknown.items()
+        if levels
+    ]
+    problems += infinite.values()
     found = {name: count for name, count in counts.items() if count}
-    return ValueError(
-        f"{missing_sentence(found, n_rows)} Impute them with --missing impute, or leave these rows "
-        "without an answer with --missing drop."
-    )
+    if found:
+        problems.append(
+            f"{missing_sentence(found, n_rows)} Impute them with --missing impute, or leave these "
+            "rows without an answer with --missing drop."
+        )
+    return TableError(problems)
+
+
+def _has_infinity(column: Any) -> bool:
+    return bool(np.isinf(np.asarray(column_values(column), dtype=np.float64)).any())

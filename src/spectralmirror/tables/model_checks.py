@@ -81,7 +81,16 @@ def _is_recipe(recipe: Any) -> bool:
         and type(recipe.terms) is tuple
         and all(_are_texts(pair, tuple) and len(pair) == 2 for pair in sides)
         and recipe.dtype in ("float32", "float64")
+        and _are_outcomes(recipe.outcomes)
     )
+
+
+def _are_outcomes(outcomes: Any) -> bool:
+    """Return whether these are two labels, or None."""
+    if outcomes is None:
+        return True
+    single = all(isinstance(value, str | int | float) for value in outcomes)
+    return type(outcomes) is tuple and len(set(map(str, outcomes))) == 2 == len(outcomes) and single
 
 
 def _has_only_fields(value: Any) -> bool:

@@ -84,9 +84,10 @@ class FittedTable:
     @property
     def labels(self) -> NDArray[Any]:
         """The labels that stand for -1 and +1; for comparisons, what the winners are called."""
-        if self.recipe.winner is None:
-            return np.asarray(self.mixture.classes_)
-        return np.array(self.recipe.winner[::-1])
+        if self.recipe.winner is not None:
+            return np.array(self.recipe.winner[::-1])
+        outcomes = self.recipe.outcomes
+        return np.asarray(self.mixture.classes_ if outcomes is None else outcomes)
 
     def known(
         self,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from os.path import commonprefix
 from typing import Any
 
-__all__ = ["OUTCOMES", "is_left", "winner_words"]
+__all__ = ["OUTCOMES", "is_left", "winner_words", "word"]
 
 #: Words for the winner that need no explanation: for the left side, and for the right side.
 WINNERS = (("left", "right"), ("a", "b"), ("true", "false"), ("1", "0"), ("1", "2"), ("1", "-1"))
@@ -19,22 +20,24 @@ def winner_words(values: Iterable[Any], sides: tuple[str, str] | None = None) ->
     Parameters
     ----------
     values : iterable
-        The different winners.
+        The different winners. The same noun may come before all of them ("choice1", "choice2").
     sides : pair of str or None
-        The prefixes of columns of the left and the right side, such as "a_" and "b_". Winners may
-        be called by these, too, with or without the underscore.
+        The sides of columns (:mod:`.sides`), such as "a_" and "b_". Winners may be called by these,
+        too, with or without the underscore.
 
     Returns
     -------
     pair of str
         In lower case.
     """
-    found = {_word(value) for value in values}
-    prefixes = () if sides is None else (tuple(side.strip("_-. ") for side in sides), sides)
-    for pair in (*prefixes, *WINNERS):
-        left, right = map(_word, pair)
-        if found <= {left, right}:
-            return left, right
+    found = {word(value) for value in values}
+    noun = _common_noun(found)
+    own = () if sides is None else (tuple(side.strip("*_-. ") for side in sides), sides)
+    for pair in (*own, *WINNERS):
+        left, right = map(word, pair)
+        for before in ("", noun):
+            if found <= {before + left, before + right}:
+                return before + left, before + right
     choices = ", ".join(f"{left} or {right}" for left, right in WINNERS)
     shown = ", ".join(map(repr, sorted(found)[:5]))
     raise ValueError(
@@ -44,14 +47,20 @@ def winner_words(values: Iterable[Any], sides: tuple[str, str] | None = None) ->
 
 def is_left(value: Any, words: tuple[str, str]) -> bool:
     """Return whether a winner is the left side, given what both sides are called."""
-    word = _word(value)
-    if word not in words:
-        raise ValueError(f"The winner must be {words[0]!r} or {words[1]!r}, got {word!r}.")
-    return word == words[0]
+    found = word(value)
+    if found not in words:
+        raise ValueError(f"The winner must be {words[0]!r} or {words[1]!r}, got {found!r}.")
+    return found == words[0]
 
 
-def _word(value: Any) -> str:
-    """Return a winner in lower case; a whole number without a decimal point."""
+def _common_noun(words: Collection[str]) -> str:
+    """Return what all words begin with, "" unless that is a word itself."""
+    noun = commonprefix(sorted(words)) if len(words) == 2 else ""  # noqa: RUF071
+    return noun if any(map(str.isalpha, noun)) else ""
+
+
+def word(value: Any) -> str:
+    """Return a winner, or another label, in lower case; whole numbers without a decimal point."""
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and value.is_integer():
         value = int(value)

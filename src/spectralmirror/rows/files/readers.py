@@ -21,17 +21,19 @@ __all__ = ["count_rows", "is_readable", "open_reader", "readers_of"]
 _FORMATS: dict[str, type[FileReader]] = {
     **dict.fromkeys((".parquet", ".pq"), ParquetReader),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), ArrowReader),
-    **dict.fromkeys((".csv", ".csv.gz", ".tsv"), CsvReader),
 }
 
 
-def open_reader(path: Path) -> Reader:
-    """Return a reader for the format that the suffix of the file name determines."""
+def open_reader(path: Path, separator: str | None = None) -> Reader:
+    """Return a reader for the format that the suffix of the file name determines.
+
+    `separator` stands between the columns of text files; None finds out what does.
+    """
     suffix = file_suffix(path)
     if suffix is None:
         hint = ", or a single .npy file" if path.suffix == ".npy" else ""
         raise ValueError(f"{path} is not of a kind that can be read: use {SUFFIXES}{hint}.")
-    return _FORMATS[suffix](path)
+    return _FORMATS[suffix](path) if suffix in _FORMATS else CsvReader(path, separator)
 
 
 def is_readable(source: Any) -> bool:
@@ -44,10 +46,13 @@ def is_readable(source: Any) -> bool:
     return any(hasattr(source, name) for name in exchanges)
 
 
-def readers_of(source: Any) -> list[Reader]:
-    """Return the readers of files, a data frame, a pyarrow table or a dataset."""
+def readers_of(source: Any, separator: str | None = None) -> list[Reader]:
+    """Return the readers of files, a data frame, a pyarrow table or a dataset.
+
+    `separator` is as in :func:`open_reader`.
+    """
     if isinstance(source, str | Path | list | tuple):
-        return [open_reader(path) for path in paths_of(source)]
+        return [open_reader(path, separator) for path in paths_of(source)]
     if hasattr(source, "collect_schema"):  # polars, lazy or not
         return [lazy_reader(source.lazy())]
     if hasattr(source, "scanner"):
