@@ -17,7 +17,7 @@ from spectralmirror.mixture.posteriors import MixturePosteriors
 from spectralmirror.mixture.spread import nodes_of
 from spectralmirror.mixture.summary import summarise
 from spectralmirror.rows.checks import check_features, check_group_keys
-from spectralmirror.rows.choices import (
+from spectralmirror.rows.sets import (
     ChoiceSets,
     centred,
     check_chosen,
