@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from spectralmirror.mixture.choice_prediction import ChoicePrediction
+from spectralmirror.mixture.choice_analysis import ChoiceAnalysis
 from spectralmirror.mixture.fit_base import MixtureFit
 from spectralmirror.mixture.selection import CRITERIA
 from spectralmirror.mixture.spread import KINDS as SPREADS
@@ -20,7 +20,7 @@ from spectralmirror.rows.choices import accept_choices
 __all__ = ["ChoiceMixture"]
 
 
-class ChoiceMixture(MixtureFit, ChoicePrediction, BaseEstimator):
+class ChoiceMixture(MixtureFit, ChoiceAnalysis, BaseEstimator):
     """Mixture of conditional logits: choices among alternatives, made by hidden classes of persons.
 
     A person of class l chooses alternative j of a set with the probability

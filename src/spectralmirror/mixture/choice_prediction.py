@@ -307,15 +307,27 @@ class ChoicePrediction(MixturePosteriors):
         rows = self._set_rows(X, choices, None)
         log_p = self._log_weights_of(rows, membership, choices)
         of_classes = self._of_strangers(rows)
-        if alternatives is None:
-            names = np.arange(len(rows.persons)) - np.repeat(rows.sets.starts, rows.sets.sizes)
-        else:
-            names = np.asarray(alternatives)[rows.sets.order]
-        found, numbers = np.unique(names, return_inverse=True)
+        found, numbers = self._alternatives(rows, alternatives)
         overall = np.bincount(numbers, (of_classes * np.exp(log_p)).sum(axis=1))
         by_class = [np.bincount(numbers, one) for one in of_classes.T]
         n = len(rows.sets)
         return MarketShares(found, overall / n, np.array(by_class) / n)
+
+    @staticmethod
+    def _alternatives(rows: _SetRows, alternatives: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Return the alternatives, and the number of that of each ordered row."""
+        n = len(rows.persons)
+        if alternatives is None:
+            names = np.arange(n) - np.repeat(rows.sets.starts, rows.sets.sizes)
+        else:
+            names = np.asarray(alternatives)
+            if names.shape != (n,):
+                raise ValueError(
+                    f"alternatives must name the alternative of each of {n} rows, got shape "
+                    f"{names.shape}."
+                )
+            names = names[rows.sets.order]
+        return np.unique(names, return_inverse=True)
 
     def summary(self, level: float = 0.95, *, as_frame: bool = False) -> Any:
         """Return a table of estimates, standard errors, z values and confidence intervals.
@@ -374,7 +386,7 @@ class ChoicePrediction(MixturePosteriors):
         labels = Labels(np.ones(len(t)), self._fitted_response, rows.sets.numbers)
         if not W.shape[1]:
             return labels.probabilities(t.T).T
-        nodes, log_w = nodes_of(W.shape[1], N_NODES, SEED)
+        nodes, weights = self._stranger_nodes
         found = np.empty_like(t)
         ends = np.append(rows.sets.starts, len(t))
         for part in batches(rows.sets.sizes, len(nodes)):
@@ -382,8 +394,17 @@ class ChoicePrediction(MixturePosteriors):
             steps = nodes @ W[here].T
             for c in range(t.shape[1]):
                 pi = labels[here].probabilities(t[here, c] + steps)
-                found[here, c] = np.exp(log_w) @ pi
+                found[here, c] = weights @ pi
         return found
+
+    @property
+    def _stranger_nodes(self) -> tuple[Matrix, Vector]:
+        """Nodes z over which strangers of a class are averaged, and their weights."""
+        q = self._spread_at_mean.shape[1]
+        if not q:
+            return np.zeros((1, 0)), np.ones(1)
+        nodes, log_w = nodes_of(q, N_NODES, SEED)
+        return nodes, np.exp(log_w)
 
     def _use_history(self, found: Vector, rows: _SetRows, log_p: Matrix, history: Any) -> None:
         """Replace the probabilities of persons who have a history."""
