@@ -15,6 +15,8 @@ from spectralmirror.mixture.group_scores import (
     quadratic,
     row_derivatives,
 )
+from spectralmirror.mixture.label_contrasts import LabelContrasts
+from spectralmirror.mixture.label_curvature import SHARE, label_coupling, label_sums
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.mixture.tied_curvature import tied_split_matrices
 from spectralmirror.rows.grouped import Block
@@ -74,7 +76,13 @@ class Curvature(Sums):
 def curvature(likelihood: Likelihood, parameters: Parameters) -> Curvature:
     """Return all second derivatives of the log-likelihood: one pass over the rows."""
     of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=True)
-    return reduce(likelihood.rows, of).seen_in(likelihood.coordinates.of_rows)
+    return reduce(likelihood.rows, of).seen_in(_to_contrasts(likelihood))
+
+
+def _to_contrasts(likelihood: Likelihood) -> Matrix:
+    """Return the matrix that takes what is summed over rows to the entries of a profile."""
+    M, labels = likelihood.coordinates.of_rows, likelihood.labels
+    return M if labels is None else np.asarray(np.kron(labels.differences.T, M))
 
 
 def split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
@@ -86,7 +94,7 @@ def split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
     if likelihood.spread is not None:
         return tied_split_matrices(likelihood, parameters)
     of = partial(_curvature, likelihood=likelihood, parameters=parameters, products=False)
-    M = likelihood.coordinates.of_rows
+    M = _to_contrasts(likelihood)
     return M @ reduce(likelihood.rows, of).splits @ M.T
 
 
@@ -97,6 +105,8 @@ def coupling(likelihood: Likelihood, parameters: Parameters) -> Matrix:
     """
 
     def of(block: Block, posterior: Posterior) -> Matrix:
+        if likelihood.labels is not None:
+            return label_coupling(likelihood.labels, block, posterior)
         w, shares = block.shares
         r, g = block.of_rows(posterior.responsibilities), posterior.slopes
         h = likelihood.response.curvature(posterior.signed, g)
@@ -112,7 +122,10 @@ def _curvature(
     block: Block, likelihood: Likelihood, parameters: Parameters, products: bool
 ) -> Curvature:
     of = partial(_of_piece, likelihood=likelihood, parameters=parameters, products=products)
-    return added(map(of, block.pieces(block.X.shape[1])))
+    width = block.X.shape[1]
+    if likelihood.labels is not None:
+        width = max(len(parameters) * len(likelihood.labels) * width // SHARE, 1)
+    return added(map(of, block.pieces(width)))
 
 
 def _of_piece(
@@ -120,10 +133,15 @@ def _of_piece(
 ) -> Curvature:
     posterior = likelihood.posterior(block, parameters)
     r = posterior.responsibilities
-    weighted, g, h = row_derivatives(likelihood, block, posterior)
     Z = block.with_ones(likelihood.coordinates.shift)
-    sums = _of_rows if block.starts is None else _of_groups
-    splits, found, s = sums(Z, block, posterior, weighted, g * block.y, h, products)
+    if likelihood.labels is not None:
+        w = block.shares[0]
+        weighted = r if w is None else r * w
+        splits, found, s = _of_labels(likelihood.labels, Z, block, posterior, weighted, products)
+    else:
+        weighted, g, h = row_derivatives(likelihood, block, posterior)
+        sums = _of_rows if block.starts is None else _of_groups
+        splits, found, s = sums(Z, block, posterior, weighted, g * block.y, h, products)
     if not products:
         return Curvature(splits, found, np.zeros(0), np.zeros(0))
     C = covariates_or_ones(likelihood, block)
@@ -181,6 +199,19 @@ def _of_groups(
         for b in range(a + 1):
             found[a, b] = (s[a] * (weighted[a] * r[b])[:, None]).T @ s[b]
             found[b, a] = found[a, b].T
+    return splits, found, lambda c, a, C: _against(s[c], a, C)
+
+
+def _of_labels(
+    labels: LabelContrasts,
+    Z: AnyArray,
+    block: Block,
+    posterior: Posterior,
+    weighted: Matrix,
+    products: bool,
+) -> tuple[AnyArray, AnyArray, ScoreSums]:
+    """Sum over groups, or rows, whose labels are of more than two kinds."""
+    splits, found, s = label_sums(labels, Z, block, posterior, weighted, products)
     return splits, found, lambda c, a, C: _against(s[c], a, C)
 
 

@@ -154,7 +154,7 @@ def prior_precision(likelihood: Likelihood, parameters: Parameters) -> Matrix:
     k, of_profile = len(parameters), likelihood.penalty.copy()
     if likelihood.coordinates.intercept:
         of_profile[-1, -1] = INTERCEPT_SPREAD**-2
-    of_profile *= likelihood.shrinkage(parameters)[0]
+    of_profile = likelihood.for_contrasts(of_profile * likelihood.shrinkage(parameters)[0])
     each = np.full(parameters.n_fixed, MEMBERSHIP_L2 * CONCENTRATION)
     each[-1] = 1 / polygamma(1, CONCENTRATION)
     of_weights = np.kron(np.eye(k - 1) - 1 / k, np.diag(each))
@@ -168,7 +168,7 @@ def _n_determined(
     """Return gamma = k d - l2 sum_l tr(P C_ll), less the number of equations of constraints."""
     share = likelihood.shrinkage(parameters)[0]
     penalty = share * likelihood.l2 * likelihood.coordinates.precision
-    k, d = len(parameters), len(likelihood.coordinates.back)
+    k, d = len(parameters) * likelihood.n_contrasts, len(likelihood.coordinates.back)
     parts = root[: k * len(penalty)].reshape(k, len(penalty), -1)
     n_equations = len(found.matrix) - len(found.free(found.matrix))
     return k * d - n_equations - float(sum((penalty @ part * part).sum() for part in parts))
@@ -231,7 +231,8 @@ def _spread_l2(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> Ve
 def _log_ratio(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> float:
     """Return log(gamma / sum_l |u_l|^2) - log l2, which is 0 at the penalty to choose."""
     V, share = ascent.parameters.profiles, likelihood.shrinkage(ascent.parameters)[0]
-    size = max(share * float((V * (V @ likelihood.coordinates.precision)).sum()), 1e-300)
+    weighted = likelihood.weighted(V, likelihood.coordinates.precision)
+    size = max(share * float((V * weighted).sum()), 1e-300)
     gamma = max(posterior.n_determined, LEAST_DETERMINED)
     return float(np.log(gamma / size / likelihood.l2))
 

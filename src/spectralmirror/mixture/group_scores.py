@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from spectralmirror.mixture.choice_sets import mean_of_sets, slopes_of_choices
+from spectralmirror.mixture.label_contrasts import LabelContrasts
 from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.kernels import weighted_sums
@@ -94,6 +95,8 @@ def class_scores(
     of B, shape (k, n_entries, n_groups).
     """
     k, Z = len(parameters), likelihood.working(block)
+    if likelihood.labels is not None:
+        return _label_scores(likelihood.labels, Z, block, posterior)
     g = pulls(block, posterior).reshape(k, -1, len(block))
     r = posterior.responsibilities.reshape(k, g.shape[1], -1).sum(axis=1)
     profiles = np.array([block.sums((Z * one[:, None]).T) for one in g.sum(axis=1)])
@@ -106,6 +109,18 @@ def class_scores(
         pull = spread.nodes.T @ g[c]
         np.add.at(entries[c], spread.entries, block.sums(standard * pull[spread.columns]))
     return profiles, entries, r
+
+
+def _label_scores(
+    labels: LabelContrasts, Z: AnyArray, block: Block, posterior: Posterior
+) -> tuple[AnyArray, AnyArray, Matrix]:
+    """Return the same for labels of more than two kinds, which have no spread."""
+    r, share = posterior.responsibilities, block.shares[1]
+    g = labels.of_labels(block.of_rows(r)) * posterior.slopes
+    g = (g if share is None else g * share).reshape(len(r), len(labels), -1)
+    g = (labels.differences.T @ g).reshape(-1, len(block))
+    profiles = np.array([block.sums((Z * one[:, None]).T) for one in g])
+    return profiles.reshape(len(r), -1, r.shape[1]), np.empty((len(r), 0, r.shape[1])), r
 
 
 def covariates_or_ones(likelihood: Likelihood, block: Block) -> Matrix:

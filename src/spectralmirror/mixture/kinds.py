@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
+from spectralmirror.mixture.group_scores import class_scores
 from spectralmirror.mixture.known import known_classes
 from spectralmirror.mixture.lbfgs import Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
@@ -73,8 +74,8 @@ class Ground:
 
     @property
     def p(self) -> int:
-        """Number of working coordinates."""
-        return len(self.likelihood.coordinates.of_rows)
+        """Number of entries of a profile."""
+        return self.likelihood.profile_size
 
     @cached_property
     def single(self) -> Vector:
@@ -88,6 +89,10 @@ class Ground:
         single = Parameters.equal(self.single[None])
 
         def of(block: Block) -> Matrix:
+            if self.likelihood.labels is not None:
+                posterior = self.alone.posterior(block, single)
+                found = class_scores(self.alone, single, block, posterior)[0][0]
+                return np.asarray((found / np.sqrt(block.sizes)).T)
             slopes = self.alone.posterior(block, single).slopes[0] * block.y
             Z = self.likelihood.working(block)
             return (block.sums((Z * slopes[:, None]).T) / np.sqrt(block.sizes)).T
@@ -111,14 +116,15 @@ class Ground:
 
     def directions(self, lengths: Vector, spread: float = 1.0) -> Matrix:
         """Draw profiles of random direction and given lengths, with intercepts of some spread."""
-        V = self.rng.standard_normal((self.k, self.p))
-        last = self.rng.standard_normal(self.k)
+        m = self.likelihood.n_contrasts
+        V = self.rng.standard_normal((self.k * m, self.p // m))
+        last = self.rng.standard_normal(self.k * m)
         if self.likelihood.coordinates.intercept:
             V[:, -1] = 0
-        V *= lengths[:, None] / np.linalg.norm(V, axis=1, keepdims=True)
+        V *= np.repeat(lengths, m)[:, None] / np.linalg.norm(V, axis=1, keepdims=True)
         if self.likelihood.coordinates.intercept:
             V[:, -1] = spread * last
-        return V
+        return V.reshape(self.k, -1)
 
 
 def partition(ground: Ground) -> Parameters:

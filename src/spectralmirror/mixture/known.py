@@ -33,7 +33,7 @@ def numbered(likelihood: Likelihood, start: Parameters) -> Parameters:
     start = likelihood.admitted(start)
 
     def fits(block: Block) -> Matrix:
-        t = likelihood.scores(block.X, start.profiles)
+        t = likelihood.scores_of(block, start.profiles)
         of_groups = block.sums(likelihood.log_f(block, t))
         classes = block.group_traits[:, -1].astype(np.intp)
         found = np.zeros((k, k))

@@ -194,12 +194,12 @@ Scaling = Callable[[Vector, bool], Vector]
 
 def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
     n = likelihood.rows.total_weight
-    k, root = len(start), _inverse_root(coupling(likelihood, start), FLATTEST_ROW * n)
+    root = _inverse_root(coupling(likelihood, start), FLATTEST_ROW * n)
     of_weights = np.repeat(1 / np.sqrt(np.maximum(n * start.weights, 1)), start.n_fixed)
     end = start.profiles.size
 
     def scaled(vector: Vector, transposed: bool) -> Vector:
-        profiles = (root.T if transposed else root) @ vector[:end].reshape(k, -1)
+        profiles = (root.T if transposed else root) @ vector[:end].reshape(len(root), -1)
         return np.concatenate([profiles.ravel(), of_weights * vector[end:]])
 
     return scaled

@@ -13,6 +13,10 @@ and their dependence on covariates of the group finite, p_l(z) = softmax(<g_l, z
 If persons of one class differ (:mod:`spread`), component l stands for k R tied ones: p_l becomes
 p_l w_r and v_l becomes v_l + L' B z_r. The penalty is then l2/2 sum_l v_l' P v_l / c^2, for the
 profiles as they are seen from outside (:meth:`Spread.shrinkage`), and L gains the log prior of B.
+
+Labels of C > 2 kinds have C - 1 scores in each class (:mod:`label_contrasts`). The profile of a
+class is then (C - 1) p numbers, the penalty (C - 1) times P, and t has a line for each of the
+k (C - 1) scores.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ from spectralmirror.mixture.choice_sets import (
 )
 from spectralmirror.mixture.constraints import Constraints
 from spectralmirror.mixture.coordinates import Coordinates
+from spectralmirror.mixture.label_contrasts import LabelContrasts
 from spectralmirror.mixture.membership import Membership, log_weights_at
 from spectralmirror.mixture.spread import Spread
 from spectralmirror.responses import Response
@@ -67,7 +72,7 @@ class Parameters:
 
     Attributes
     ----------
-    profiles : ndarray of shape (k, p)
+    profiles : ndarray of shape (k, p) or (k, (C - 1) p)
         v_l.
     logits : ndarray of shape (k,)
         a, which is defined up to an additive constant.
@@ -149,9 +154,9 @@ class Posterior:
     responsibilities : ndarray of shape (k, n_groups)
         P(component l | labels of the group).
     signed : ndarray of shape (k, n)
-        y_i t_il.
+        y_i t_il; the scores themselves if labels are of more than two kinds.
     slopes : ndarray of shape (k, n)
-        (log f)'(y_i t_il).
+        (log f)'(y_i t_il); the derivatives in all scores if labels are of more than two kinds.
     """
 
     log_likelihood: Vector
@@ -194,6 +199,8 @@ class Likelihood:
         What is known about the classes of groups; None if nothing is.
     constraints : Constraints or None
         Coefficients that classes share, or of a given sign; None if there are none.
+    labels : LabelContrasts or None
+        How labels 0, ..., C - 1 depend on scores; None if they are -1 and +1.
     """
 
     rows: GroupedRows
@@ -204,6 +211,7 @@ class Likelihood:
     spread: Spread | None = None
     membership: Membership | None = None
     constraints: Constraints | None = None
+    labels: LabelContrasts | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the rows: other processes apply this to rows of their own."""
@@ -211,11 +219,39 @@ class Likelihood:
 
     @property
     def penalty(self) -> Matrix:
-        """l2 P; with a prior of the weights, intercepts have a weak one, too, and stay finite."""
+        """l2 P; with a prior of the weights, intercepts have a weak one, too, and stay finite.
+
+        It holds for each contrast of a profile.
+        """
         penalty = self.l2 * self.coordinates.precision
         if self.coordinates.intercept and self.concentration:
             penalty[-1, -1] += INTERCEPT_L2
         return penalty
+
+    @property
+    def n_contrasts(self) -> int:
+        """Number of scores of a row in each class."""
+        return 1 if self.labels is None else len(self.labels)
+
+    @property
+    def profile_size(self) -> int:
+        """Number of entries of a profile."""
+        return self.n_contrasts * len(self.coordinates.of_rows)
+
+    def for_contrasts(self, matrix: Matrix) -> Matrix:
+        """Return I (x) M, for a matrix M that holds for each contrast of a profile."""
+        if self.labels is None:
+            return matrix
+        return np.asarray(np.kron(np.eye(self.n_contrasts), matrix), dtype=np.float64)
+
+    def weighted(self, profiles: Matrix, matrix: Matrix) -> Matrix:
+        """Return (I (x) M) v_l for each profile, for a symmetric matrix M."""
+        return np.asarray(profiles.reshape(-1, len(matrix)) @ matrix).reshape(profiles.shape)
+
+    def scores_of(self, block: Block, profiles: Matrix) -> Matrix:
+        """Return t of a block, shape (k, n), or (k (C - 1), n)."""
+        rows = profiles if self.labels is None else self.labels.in_rows(profiles)
+        return self.scores(block.X, rows)
 
     def scores(self, X: Features, profiles: Matrix) -> Matrix:
         """Return t, shape (k, n)."""
@@ -233,7 +269,10 @@ class Likelihood:
 
     def posterior(self, block: Block, parameters: Parameters) -> Posterior:
         """Return the responsibilities of the components for a block."""
-        t = self.scores(block.X, parameters.profiles)
+        t = self.scores_of(block, parameters.profiles)
+        if self.labels is not None:
+            log_f, slopes = self.labels.log_f_and_slopes(t, block.y)
+            return _normalised(self._joint(block, log_f, parameters), t, slopes)
         if block.set_starts is not None:
             pi, log_pi = choice_probabilities(t, block.set_starts)
             joint = self._joint(block, log_chosen(log_pi, block.y), parameters)
@@ -340,7 +379,7 @@ class Likelihood:
 
     def joint(self, block: Block, parameters: Parameters) -> Matrix:
         """Return log p_l + sum_i log f(y_i t_il) for each group, shape (k, n_groups)."""
-        log_f = self.log_f(block, self.scores(block.X, parameters.profiles))
+        log_f = self.log_f(block, self.scores_of(block, parameters.profiles))
         return self._joint(block, log_f, parameters)
 
     def log_f(self, block: Block, t: Matrix) -> Matrix:
@@ -348,6 +387,8 @@ class Likelihood:
 
         Of a choice set, the chosen row has log P, and the others 0.
         """
+        if self.labels is not None:
+            return self.labels.log_f(t, block.y)
         if block.set_starts is None:
             return np.asarray(self.response.log_f(t * block.y))
         return log_chosen(choice_probabilities(t, block.set_starts)[1], block.y)
@@ -361,6 +402,7 @@ class Likelihood:
         """Return L(theta) and its gradient: one pass over the rows."""
         sums = reduce(self.rows, partial(self._gradient, parameters=self.expanded(parameters)))
         k, pulls = len(parameters), sums.profiles @ self.coordinates.of_rows.T
+        pulls = pulls if self.labels is None else self.labels.pulled(pulls)
         of_spread = np.empty(0)
         if self.spread is not None:
             pulls = pulls.reshape(k, -1, pulls.shape[1])
@@ -368,7 +410,7 @@ class Likelihood:
             of_spread = self.spread.pulled(slopes) + self.spread.prior_slope(parameters.spread)
             pulls = pulls.sum(axis=1)
         share, slope, _ = self.shrinkage(parameters)
-        penalised = parameters.profiles @ self.penalty
+        penalised = self.weighted(parameters.profiles, self.penalty)
         of_spread = of_spread - 0.5 * float((parameters.profiles * penalised).sum()) * slope
         of_weights = sums.of_weights.reshape(k, -1, parameters.n_fixed).sum(axis=1)
         if parameters.n_fixed == 1:
@@ -398,7 +440,8 @@ class Likelihood:
         """Return what L adds to the log-likelihood: minus penalties, and the prior of weights."""
         V, k = parameters.profiles, len(parameters)
         of_weights = float(parameters.log_weights.sum()) + k * np.log(k)
-        size = self.shrinkage(parameters)[0] * float((V * (V @ self.penalty)).sum())
+        penalised = self.weighted(V, self.penalty)
+        size = self.shrinkage(parameters)[0] * float((V * penalised).sum())
         size += self.membership_l2 * float(np.square(_centred(parameters.membership)).sum())
         found = self.concentration * of_weights - 0.5 * size
         of_spread = 0.0 if self.spread is None else self.spread.log_prior(parameters.spread)
@@ -408,7 +451,7 @@ class Likelihood:
         """Return minus the second derivatives of :meth:`log_prior`."""
         k, p, V = len(parameters), parameters.weights, parameters.profiles
         share, slope, second = self.shrinkage(parameters)
-        penalised = V @ self.penalty
+        penalised = self.weighted(V, self.penalty)
         of_spread = 0.5 * float((V * penalised).sum()) * second
         if self.spread is not None:
             of_spread = of_spread + self.spread.prior_curvature(parameters.spread)
@@ -418,7 +461,7 @@ class Likelihood:
         for j in range(q):
             of_weights[:, j, :, j] = self.membership_l2 * (np.eye(k) - 1 / k)
         of_weights = of_weights.reshape(k * (q + 1), -1)
-        found = block_diag(*[share * self.penalty] * k, of_spread, of_weights)
+        found = block_diag(*[share * self.penalty] * k * self.n_contrasts, of_spread, of_weights)
         between = slice(V.size, V.size + len(slope))
         found[: V.size, between] = np.outer(penalised.ravel(), slope)
         found[between, : V.size] = found[: V.size, between].T
@@ -429,16 +472,23 @@ class Likelihood:
         return added(map(of, self.pieces(block, len(parameters))))
 
     def pieces(self, block: Block, n_components: int) -> Iterator[Block]:
-        """Yield parts of a block that are small enough for temporaries of tied components."""
-        yield from [block] if self.spread is None else block.pieces(TEMPORARIES * n_components)
+        """Yield parts of a block that are small enough for temporaries of all scores."""
+        if self.spread is None and self.labels is None:
+            yield block
+        else:
+            yield from block.pieces(TEMPORARIES * n_components * self.n_contrasts)
 
     def _gradient_of_piece(self, block: Block, parameters: Parameters) -> Gradient:
         posterior = self.posterior(block, parameters)
         w, shares = block.shares
         r, found = posterior.responsibilities, posterior.log_likelihood
         r = r if w is None else r * w
-        g = block.of_rows(r) * posterior.slopes
-        g *= block.y if shares is None else block.y * shares
+        if self.labels is not None:
+            g = self.labels.of_labels(block.of_rows(r)) * posterior.slopes
+            g = g if shares is None else g * shares
+        else:
+            g = block.of_rows(r) * posterior.slopes
+            g *= block.y if shares is None else block.y * shares
         part = shifted(block.X, self.coordinates.shift)
         profiles = np.column_stack([rows_product(g.astype(block.X.dtype), part), g.sum(axis=1)])
         Z, of_weights = self.covariates(block), r.sum(axis=1)[:, None]

@@ -94,7 +94,7 @@ def _is_trusted(space: Subspace, likelihood: Likelihood) -> bool:
 
 def _given_start(task: Task, likelihood: Likelihood, start: Parameters) -> Maximum:
     """Return the user's start as it is, in the coordinates of the likelihood."""
-    if start.profiles.shape[1] != len(likelihood.coordinates.matrix):
+    if start.profiles.shape[1] != likelihood.profile_size:
         start = _moved(start, task.likelihood.coordinates, likelihood.coordinates)
     start = likelihood.admitted(start)
     value = likelihood.evaluate(start)[0]
@@ -301,4 +301,6 @@ def _distinct(maxima: list[Maximum]) -> list[Maximum]:
 
 def _moved(parameters: Parameters, old: Coordinates, new: Coordinates) -> Parameters:
     """Return parameters in other coordinates."""
-    return replace(parameters, profiles=old.lift(parameters.profiles, new))
+    contrasts = parameters.profiles.reshape(-1, len(old.matrix))
+    profiles = old.lift(contrasts, new).reshape(len(parameters), -1)
+    return replace(parameters, profiles=profiles)

@@ -33,10 +33,10 @@ CLEARLY_DIFFERENT = 3.0
 def spread_score(fit: Fit) -> float:
     """Return the largest z over all coefficients, and over their sum.
 
-    NaN if rows have no groups, or if the fit has a spread.
+    NaN if rows have no groups, if the fit has a spread, or for labels of more than two kinds.
     """
     rows = fit.likelihood.rows
-    if not rows.is_repeated or fit.kind is not None:
+    if not rows.is_repeated or fit.kind is not None or fit.likelihood.labels is not None:
         return float(np.nan)
     of = partial(_of_block, likelihood=fit.likelihood, parameters=fit.ascent.parameters)
     sums, squares = reduce(rows, of)

@@ -136,7 +136,7 @@ def grow(likelihood: Likelihood, k: int, climber: Climber) -> Parameters:
     eigenvector of S is the best direction for a split, and its eigenvalue measures the gain.
     """
     blunt = likelihood.with_l2(max(likelihood.l2, GROWTH * likelihood.rows.row_weight))
-    parameters = Parameters.equal(np.zeros((1, len(likelihood.coordinates.of_rows))))
+    parameters = Parameters.equal(np.zeros((1, likelihood.profile_size)))
     parameters = climber(blunt, parameters, tol=ROUGH).parameters
     while len(parameters) < k:
         parameters = climber(blunt, split(blunt, parameters), tol=ROUGH).parameters
@@ -145,10 +145,10 @@ def grow(likelihood: Likelihood, k: int, climber: Climber) -> Parameters:
 
 def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
     """Split the component that gains most."""
-    last = len(likelihood.coordinates.of_rows) - 1
+    last, penalty = likelihood.profile_size - 1, likelihood.for_contrasts(likelihood.penalty)
     pairs = []
     for S in split_matrices(likelihood, parameters):
-        gain = S - likelihood.penalty
+        gain = S - penalty
         if likelihood.constraints is not None:
             gain = likelihood.constraints.free_directions(gain)
         pairs.append(eigh(gain, subset_by_index=[last, last]))
@@ -165,11 +165,13 @@ def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
 
 def random_start(likelihood: Likelihood, k: int, rng: np.random.RandomState) -> Parameters:
     """Draw profiles of random direction and equal weight, without intercepts."""
-    profiles = rng.standard_normal((k, len(likelihood.coordinates.of_rows)))
+    profiles = rng.standard_normal(
+        (k * likelihood.n_contrasts, len(likelihood.coordinates.of_rows))
+    )
     if likelihood.coordinates.intercept:
         profiles[:, -1] = 0
     profiles *= NORM / np.linalg.norm(profiles, axis=1, keepdims=True)
-    return Parameters.equal(profiles)
+    return Parameters.equal(profiles.reshape(k, -1))
 
 
 def independent(starts: list[Start]) -> list[Start]:
