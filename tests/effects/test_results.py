@@ -17,7 +17,7 @@ def test_effects(case):
     mixture, X = case
     found = average_effects(mixture, X, level=0.9)
     text = str(found)
-    assert text.startswith("Average effects on P(y = buys)")
+    assert text.startswith("Average effects on P(y = not)")
     assert [text.count(word) for word in ("Class A", "Class B", "Overall", "90% interval")] == [
         1, 1, 1, 3,
     ]  # fmt: skip

@@ -90,7 +90,7 @@ def test_parameters_of_the_mirror(options, sentence):
 
 MIXTURE = {
     "k of 0": ({"n_components": 0}, "'n_components' parameter of LinearClassifierMixture must be"),
-    "k of a million": ({"n_components": 10**6}, "n_components=1000000 exceeds the number of r"),
+    "k of a million": ({"n_components": 10**6}, "n_components=1000000` exceeds the number of r"),
     "misspelt response": ({"response": "logit"}, "'response' parameter.*'logistic'"),
     "negative penalty": ({"l2": -1.0}, "'l2' parameter"),
     "NaN penalty": ({"l2": float("nan")}, "'l2' parameter.*Got nan instead"),

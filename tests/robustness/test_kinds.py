@@ -121,7 +121,8 @@ KINDS = {
 
 @pytest.mark.parametrize(("X", "plain"), KINDS.values(), ids=KINDS)
 def test_tables_of_every_kind(X, plain):
-    np.testing.assert_allclose(answers(X), answers(plain), rtol=1e-8, atol=1e-10)
+    # Newton steps end at 1e-6 standard errors: sums in another order may end one step earlier
+    np.testing.assert_allclose(answers(X), answers(plain), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("order", "CF")

@@ -99,7 +99,7 @@ class ChoiceMixture(MixtureFit, ChoiceAnalysis, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions(set(CRITERIA))],
         "spread": [StrOptions({*SPREADS, "auto"} - {"intercept"}), None],
-        "shared": ["array-like", StrOptions({"all"}), Integral],
+        "shared": ["array-like", str, Integral],
         "signs": [dict, None],
         "random_state": ["random_state"],
     }

@@ -242,7 +242,7 @@ class LinearClassifierMixture(MixtureFit, MixturePrediction, ClassifierMixin, Ba
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions(set(CRITERIA))],
         "spread": [StrOptions({*SPREADS, "auto"}), None],
-        "shared": ["array-like", StrOptions({"all"}), Integral],
+        "shared": ["array-like", str, Integral],
         "signs": [dict, None],
         "random_state": ["random_state"],
     }

@@ -140,8 +140,9 @@ def _climb(
         scaled = _by_coupling(likelihood, start)
     if bound:
         scaled = _within(scaled, orthonormal(equations))
+    length = float(np.linalg.norm(scaled(first[1], True)))
     if newton:  # SciPy's first step has length 1: rescale so that it is a full Newton step
-        size = max(float(np.linalg.norm(scaled(first[1], True))), 1.0)
+        size = max(length, 1.0)
 
     def objective(phi: Vector) -> tuple[float, Vector]:
         value, gradient = first
@@ -175,7 +176,8 @@ def _climb(
             "maxcor": MEMORY,
         },
     )
-    if found.nit == 0 and given:  # not even the first step led uphill
+    stuck = -found.fun <= first[0] and length**2 / 2 > tol  # it promised this gain
+    if given and (found.nit == 0 or stuck):  # no step led uphill
         return _climb(
             likelihood, start, tol=tol, max_iter=max_iter, inverse=None, max_passes=max_passes,
             beat=-np.inf, equations=equations,

@@ -99,13 +99,7 @@ def check_traits(grouped: GroupedRows, columns: TraitColumns) -> TraitSums:
     """Return sums over the traits of all groups; raise if they cannot be used."""
     sums = reduce(grouped, TraitSums.of)
     q = len(columns.names)
-    bad = np.flatnonzero(~np.isfinite(sums.mean + sums.scatter))
-    if len(bad):
-        name = columns.names[bad[0]] if bad[0] < q else "known"
-        raise ValueError(
-            f"membership: {name!r} has values that are missing or not finite: leave such rows out, "
-            "or fill them in."
-        )
+    _check_finite(sums.mean + sums.scatter, (*columns.names, "known"))
     if sums.n_varying:
         raise ValueError(
             f"membership and known must be the same in all rows of a group, but they change inside "
@@ -123,6 +117,15 @@ def check_traits(grouped: GroupedRows, columns: TraitColumns) -> TraitSums:
             "or -1 if it is not known."
         )
     return sums
+
+
+def _check_finite(sums: Vector, names: tuple[str, ...]) -> None:
+    bad = np.flatnonzero(~np.isfinite(sums))
+    if len(bad):
+        raise ValueError(
+            f"membership: {names[bad[0]]!r} has values that are missing or not finite: leave such "
+            "rows out, or fill them in."
+        )
 
 
 def traits_of_rows(
@@ -171,6 +174,7 @@ def check_membership(membership: Any, n: int, groups: Any) -> tuple[Matrix, tupl
         names = (str(membership.name),)
     else:
         names = tuple(f"z{j}" for j in range(values.shape[1]))
+    _check_finite(values.sum(axis=0), names)
     return values, names
 
 
