@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from spectralmirror.cli.choice_options import ChoiceOptions
 from spectralmirror.cli.console import (
     check_output,
     fail,
@@ -97,6 +98,19 @@ def fit(
     winner: Annotated[
         str | None, column_option("With --pairs: which side won, left or right.")
     ] = None,
+    choice_set: Annotated[
+        list[str] | None,
+        columns_option("Choices: rows with equal values here are the alternatives of one choice."),
+    ] = None,
+    alternative: Annotated[
+        str | None, column_option("With --choice-set: which alternative a row is.")
+    ] = None,
+    chosen: Annotated[
+        str | None, column_option("With --choice-set: whether a row was chosen, as 1 or 0.")
+    ] = None,
+    constants: Annotated[
+        bool, typer.Option("--constants", help="With --alternative: a constant for each of them.")
+    ] = False,
     missing: Missing = "error",
     separator: Separator = None,
     starts: Annotated[
@@ -127,8 +141,15 @@ def fit(
         spectralmirror fit "votes/*.parquet" --label yea --drop name,date -k 2
 
         spectralmirror fit choices.csv --pairs left_ right_ --winner choice -k 2
+
+        spectralmirror fit survey.csv --choice-set card --chosen chosen --group person
     """
-    column = _label_column(label, pairs, winner)
+    survey = ChoiceOptions(choice_set, alternative, chosen, constants)
+    if survey.given:
+        column = survey.column(label, pairs, winner)
+        survey.check_model(response, spread, intercept)
+    else:
+        column = _label_column(label, pairs, winner)
     if pairs is not None and positive is not None:
         fail("--positive belongs to --label; with --pairs, a win of the left side counts as +1.")
     k = _number_of_components(components)
@@ -138,12 +159,12 @@ def fit(
             "-k auto compares evidence, which needs a penalty: use --l2 auto or a number above 0, "
             "or --criterion bic."
         )
-    has_intercept = pairs is None if intercept is None else intercept
+    has_intercept = pairs is None and not survey.given if intercept is None else intercept
     kind = _kind_of_spread(spread, group, response, has_intercept)
     check_output(output, *files)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         listen("loading", 0, None)
-        from spectralmirror.mixture import LinearClassifierMixture
+        from spectralmirror.mixture import ChoiceMixture, LinearClassifierMixture
         from spectralmirror.rows.files.readers import readers_of
         from spectralmirror.tables.column_roles import ColumnRoles, agreed_types
         from spectralmirror.tables.fit_table import fit_table
@@ -161,17 +182,20 @@ def fit(
             pairs=sides,
             missing=str(missing),
             positive=positive,
+            choices=split_names(choice_set, readers),
+            alternative=alternative,
+            constants=constants,
         )
-        mixture = LinearClassifierMixture(
-            k,
-            response=response,
-            l2=penalty,
-            fit_intercept=has_intercept,
-            n_init=starts,
-            max_iter=max_iter,
-            criterion=criterion,
-            spread=kind,
-            random_state=seed,
+        options: dict[str, Any] = {
+            "l2": penalty, "n_init": starts, "max_iter": max_iter, "criterion": criterion,
+            "spread": kind, "random_state": seed,
+        }  # fmt: skip
+        mixture: LinearClassifierMixture | ChoiceMixture = (
+            ChoiceMixture(k, **options)
+            if survey.given
+            else LinearClassifierMixture(
+                k, response=response, fit_intercept=has_intercept, **options
+            )
         )
         model = fit_table(readers, roles, mixture, source=", ".join(files), listen=listen)
         save(model, output)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from spectralmirror.cli.console import one_sentence_errors, print_json, say, with_options
 from spectralmirror.cli.options import AsJson, Model, load_table
+from spectralmirror.rows.messages import listed
 from spectralmirror.tables.sides import column_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
         spectralmirror inspect model.skops --json
     """
     with one_sentence_errors(kept=""):
+        from spectralmirror.cli.model_summary import called
         from spectralmirror.mixture.summary import letters, table, text
 
         fitted, version = load_table(model)
@@ -38,7 +40,7 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
             say(line)
         say("")
         mixture = fitted.mixture
-        names = [f"classifier {name}" for name in letters(mixture.n_components_)]
+        names = [f"{called(fitted)} {name}" for name in letters(mixture.n_components_)]
         labels = list(map(repr, fitted.labels.tolist()))
         say(with_options(text(mixture, table(mixture, 0.95), 0.95, names, labels)))
 
@@ -48,9 +50,15 @@ def _column_lines(fitted: FittedTable) -> Iterator[str]:
     about, recipe = fitted.about, fitted.recipe
     yield f"{about['n_rows']:,} rows of {about['source']}"
     negative, positive = map(repr, fitted.labels.tolist())
-    yield f"label {fitted.label!r}: {positive} counts as +1, {negative} as -1"
+    if fitted.choices is None:
+        yield f"label {fitted.label!r}: {positive} counts as +1, {negative} as -1"
+    else:
+        sets = listed(fitted.choices.sets)
+        yield f"choice set {sets}: chosen where {fitted.label!r} is {positive}"
+        if fitted.choices.alternative is not None:
+            yield f"alternative {fitted.choices.alternative!r}"
     if fitted.group:
-        yield f"group {fitted.group!r}"
+        yield f"{'group' if fitted.choices is None else 'person'} {fitted.group!r}"
     if recipe.pairs is not None:
         left, right = recipe.pairs
         both = f"{column_of(left, 'x')} minus {column_of(right, 'x')}"

@@ -14,6 +14,7 @@ from spectralmirror.mixture.summary import (
     WITHIN,
     Choices,
     Line,
+    labels_of,
     letters,
     table,
 )
@@ -23,7 +24,12 @@ from spectralmirror.responses import get_response
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
 
-__all__ = ["print_model", "summary_lines"]
+__all__ = ["called", "print_model", "summary_lines"]
+
+
+def called(fitted: FittedTable) -> str:
+    """Return what a component is called: a classifier, or a class of those who choose."""
+    return "class" if fitted.choices is not None else "classifier"
 
 
 def print_model(fitted: FittedTable, quiet: bool) -> None:
@@ -68,6 +74,12 @@ def _headline(fitted: FittedTable) -> str:
     """Return what was found in which rows."""
     mixture, about = fitted.mixture, fitted.about
     k = mixture.n_components_
+    if fitted.choices is not None:
+        persons = f" of {mixture.n_groups_:,} persons ({fitted.group!r})" if fitted.group else ""
+        return (
+            f"{k} hidden {'classes' if k > 1 else 'class'} behind {mixture.n_choices_:,} choices"
+            f"{persons} among {about['n_rows']:,} alternatives in {about['source']}."
+        )
     labels = " or ".join(map(repr, fitted.recipe.winner or fitted.labels.tolist()))
     return (
         f"{k} hidden classifier{'s' if k > 1 else ''} behind {fitted.label!r} ({labels}) in "
@@ -81,10 +93,11 @@ def _notes(fitted: FittedTable) -> Iterator[str]:
     for note in fitted.about["notes"]:
         yield f"Note: {note}"
     if mixture.n_components_ > 1:
-        evidence = f"all labels of the same {fitted.group}" if fitted.group else "one label"
+        label = "choice" if fitted.choices else "label"
+        evidence = f"all {label}s of the same {fitted.group}" if fitted.group else f"one {label}"
         yield (
-            f"If the model holds, {mixture.expected_accuracy_:.0%} of the rows can be assigned to "
-            f"the right classifier from {evidence}."
+            f"If the model holds, {mixture.expected_accuracy_:.0%} of the {labels_of(mixture)} can "
+            f"be assigned to the right {called(fitted)} from {evidence}."
         )
 
 
@@ -113,8 +126,12 @@ def _classifier(
 ) -> Iterator[str]:
     """Yield the weight of a classifier, and its effects, strongest first."""
     weight = next(line.estimate for line in lines if line.term == WEIGHT)
-    unit = "rows" if fitted.group is None else "groups"
-    yield f"Classifier {name} makes the labels of {weight:.0%} of the {unit}."
+    if fitted.choices is None:
+        unit = "rows" if fitted.group is None else "groups"
+        yield f"Classifier {name} makes the labels of {weight:.0%} of the {unit}."
+    else:
+        unit = "choices" if fitted.group is None else "persons"
+        yield f"Class {name}: {weight:.0%} of the {unit}."
     effects = get_response(fitted.mixture.response).effect_name
     features = [line for line in lines if line.term not in (WEIGHT, INTERCEPT)]
     yield from _strongest(fitted, effects, features, n_features, sign="+")
@@ -162,6 +179,7 @@ def _strongest(
     ordered = sorted(lines, key=lambda line: -abs(line.estimate) * deviation[line.term])
     shown = ordered[:n_features]
     event = "left wins" if recipe.winner else f"{fitted.label} = {fitted.labels.tolist()[1]!r}"
+    event = "being chosen" if fitted.choices else event
     interval = "" if all(np.isnan(line.lower) for line in lines) else " (95 % interval)"
     count = f", {len(shown)} of {len(ordered)}" if len(shown) < len(ordered) else ""
     yield (

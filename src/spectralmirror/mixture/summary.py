@@ -18,6 +18,8 @@ __all__ = [
     "WITHIN",
     "Choices",
     "deviation_interval",
+    "has_choices",
+    "labels_of",
     "letters",
     "profile_covariance",
     "quantile",
@@ -216,13 +218,14 @@ def text(
     head = _head(width, level, "estimate", "z")
     rule = "-" * len(head)
     parts = [
-        f"Mixture of {mixture.n_components_} linear classifiers, {mixture.response} response",
+        _title(mixture),
         f"log-likelihood {mixture.log_likelihood_:.1f}   AIC {mixture.aic_:.1f}   "
         f"BIC {mixture.bic_:.1f}   ICL {mixture.icl_:.1f}",
         _penalty(choices),
         *_spread(choices),
-        f"P(y = {positive}), against {negative}",
-        f"expected share of rows assigned correctly: {mixture.expected_accuracy_:.0%} "
+        _event(mixture, negative, positive),
+        f"expected share of {labels_of(mixture)} assigned correctly: "
+        f"{mixture.expected_accuracy_:.0%} "
         f"(assigning all to {names[0]}: {mixture.weights_[0]:.0%})",
         mixture.status_,
     ]
@@ -241,6 +244,31 @@ def text(
         why = "labels do not determine the norms of the profiles, which are set to 1"
         parts += ["", f"{mixture.response} response: {why}; there are no standard errors."]
     return "\n".join(parts)
+
+
+def has_choices(mixture: Any) -> bool:
+    """Return whether labels are choices among several alternatives."""
+    return hasattr(mixture, "n_choices_")
+
+
+def labels_of(mixture: Any) -> str:
+    """Return what the labels of a mixture are called."""
+    return "choices" if has_choices(mixture) else "rows"
+
+
+def _title(mixture: Any) -> str:
+    """Return what was fitted."""
+    k = mixture.n_components_
+    if has_choices(mixture):
+        return f"Mixture of {k} conditional logits: choices among alternatives"
+    return f"Mixture of {k} linear classifiers, {mixture.response} response"
+
+
+def _event(mixture: Any, negative: Any, positive: Any) -> str:
+    """Return whose probability the coefficients describe."""
+    if has_choices(mixture):
+        return f"{mixture.n_choices_:,} choices; effects on the log-odds of being chosen"
+    return f"P(y = {positive}), against {negative}"
 
 
 def _head(width: int, level: float, estimate: str, z: str) -> str:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from spectralmirror.rows.part import Part
 
-__all__ = ["ContiguityCheck"]
+__all__ = ["ContiguityCheck", "SetOrder"]
 
 #: Beyond this number of groups we stop tracking and assume that groups are scattered.
 MOST_GROUPS = 20_000_000
@@ -41,3 +41,26 @@ class ContiguityCheck:
         if self._is_scattered or not self._begun:
             return not self._is_scattered
         return len(np.unique(np.concatenate(self._begun))) == self._n_begun
+
+
+class SetOrder:
+    """Whether a choice set begins twice, given the keys of the sets that begin, part by part."""
+
+    def __init__(self) -> None:
+        self._begun: list[NDArray[np.uint64]] = []
+        self._n_begun = 0
+
+    def add(self, begun: NDArray[np.uint64]) -> None:
+        """Track the sets that begin in the next part; too many of them are not tracked."""
+        if self._n_begun <= MOST_GROUPS:
+            self._begun.append(begun)
+            self._n_begun += len(begun)
+
+    def twice(self) -> np.uint64 | None:
+        """Return the key of the first set that begins again; None if there is none."""
+        if not self._begun:
+            return None
+        begun = np.concatenate(self._begun)
+        again = np.ones(len(begun), dtype=bool)
+        again[np.unique(begun, return_index=True)[1]] = False
+        return begun[again.argmax()] if again.any() else None

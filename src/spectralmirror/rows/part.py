@@ -17,7 +17,7 @@ __all__ = ["SURVEYED", "Part", "whole_groups"]
 
 #: Rows whose labels and groups are surveyed at a time.
 SURVEYED = 65_536
-_COLUMNS = ("X", "y", "weight", "groups")
+_COLUMNS = ("X", "y", "weight", "groups", "choices")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,8 @@ class Part:
         Where the rows come from, for error messages: name, first and last row there.
     kept : dict
         Other columns by name, as pyarrow arrays, which go into an output unchanged.
+    choices : ndarray of shape (n,) or None
+        The values that name the choice set of each row; None if labels are binary.
     """
 
     X: Features
@@ -44,6 +46,7 @@ class Part:
     groups: NDArray[Any] | None = None
     places: tuple[tuple[str, int, int], ...] = ()
     kept: dict[str, Any] = field(default_factory=dict)
+    choices: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.y)

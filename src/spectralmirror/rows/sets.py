@@ -13,7 +13,14 @@ from scipy import sparse
 from spectralmirror.rows.messages import first_missing, refuse_masked
 from spectralmirror.rows.types import Features, Vector
 
-__all__ = ["ChoiceSets", "centred", "check_chosen", "check_same_in_sets", "check_sets"]
+__all__ = [
+    "ChoiceSets",
+    "centred",
+    "check_chosen",
+    "check_same_in_sets",
+    "check_sets",
+    "of_whole_sets",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,3 +153,12 @@ def centred(X: Features, sets: ChoiceSets) -> Features:
         return X
     means = np.add.reduceat(X, sets.starts, axis=0) / sets.sizes[:, None].astype(X.dtype)
     return np.asarray(X - np.repeat(means, sets.sizes, axis=0), dtype=X.dtype)
+
+
+def of_whole_sets(rows: NDArray[np.bool_], numbers: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows belong to a set all of whose rows are selected; sets are contiguous."""
+    if not len(rows):
+        return rows
+    starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+    whole = np.logical_and.reduceat(rows, starts)
+    return np.asarray(np.repeat(whole, np.diff(starts, append=len(rows))))

@@ -65,7 +65,7 @@ def choose_features(
         raise ValueError(f"{readers[0].name} has no rows.")
     terms, notes = _terms(stats, roles)
     features = [column_of(side, term.column) for side in roles.sides for term in terms]
-    used = [*roles.others, *features]
+    used = dict.fromkeys([*roles.others, *features])
     missing = {name: stats.missing[name] for name in used if stats.missing[name]}
     refuse([*of_kinds(found, roles), *of_values(stats, roles), *of_missing(missing, stats, roles)])
     _refuse_nothing(terms, notes)
@@ -123,8 +123,18 @@ def _terms(stats: TableStats, roles: ColumnRoles) -> tuple[list[Number | Categor
     """Return how columns become features, and notes about them."""
     terms: list[Number | Category] = []
     notes = []
+    same = [name for name in stats.columns if roles.choices and name in stats.alike]
+    if same:
+        which = "Columns that are" if len(same) > 1 else "A column that is"
+        notes.append(
+            f"{which} the same for all alternatives of each set, so that no choice depends on "
+            f"{'them' if len(same) > 1 else 'it'}, {'were' if len(same) > 1 else 'was'} left out: "
+            f"{listed(same)}."
+        )
     for name, column in stats.columns.items():
         left_out = _why_left_out(name, stats, roles)
+        if name in same:
+            continue
         if left_out:
             notes.append(left_out)
         elif column.kind == "number":

@@ -13,6 +13,7 @@ from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.messages import listed
 from spectralmirror.tables.column_stats import absent_columns
 from spectralmirror.tables.features import kind_of
+from spectralmirror.tables.set_columns import SET
 from spectralmirror.tables.sides import column_of, feature_of, paired_features
 from spectralmirror.tables.table_error import refuse
 
@@ -42,6 +43,13 @@ class ColumnRoles:
         What to do about missing values: refuse them, impute them, or drop their rows.
     positive : str or None
         The label that counts as +1, as text; None for the last one in their order.
+    choices : sequence of str
+        For choices among several alternatives, one in each row: the columns that together name
+        the choice set.
+    alternative : str or None
+        For choices: the column that names the alternative of each row.
+    constants : bool
+        For choices: whether each alternative but one has a constant of its own.
     """
 
     label: str
@@ -52,11 +60,16 @@ class ColumnRoles:
     pairs: tuple[str, str] | None = None
     missing: str = "error"
     positive: str | None = None
+    choices: Sequence[str] = ()
+    alternative: str | None = None
+    constants: bool = False
 
     @property
     def others(self) -> list[str]:
-        """The label, and the group if there is one."""
-        return [self.label] if self.group is None else [self.label, self.group]
+        """The label, the group if there is one, and the columns that describe choice sets."""
+        of_sets = (*self.choices, self.alternative, SET) if self.choices else ()
+        names = (self.label, self.group, *of_sets)
+        return list(dict.fromkeys(name for name in names if name is not None))
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -97,6 +110,8 @@ def column_types(readers: Sequence[Reader], roles: ColumnRoles) -> dict[str, Any
     types = agreed_types(readers)
     if roles.label == roles.group:
         raise ValueError(f"Column {roles.label!r} cannot be both the label and the group.")
+    if roles.label in (*roles.choices, roles.alternative):
+        raise ValueError(f"Column {roles.label!r} cannot be the label and describe choice sets.")
     named = (*roles.others, *roles.features, *roles.drop, *roles.categorical)
     absent = [n for n in named if not any(column_of(side, n) in types for side in roles.sides)]
     refuse(absent_columns(readers[0].name, types, absent))
@@ -127,6 +142,9 @@ def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str
             raise ValueError(f"Column {name!r} cannot be a feature and {what}.")
     codes = _without_side(roles.categorical, roles)
     wanted = {name: types[column_of(roles.sides[0], name)] for name in _feature_names(types, roles)}
+    if roles.constants and roles.alternative is not None:
+        codes = {*codes, roles.alternative}
+        wanted = {roles.alternative: types[roles.alternative], **wanted}
     kinds = {name: kind_of(kind, categorical=name in codes) for name, kind in wanted.items()}
     if not kinds:
         raise ValueError("There is no column besides label and group, so there are no features.")

@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from spectralmirror.rows.files.arrow import column_values
+from spectralmirror.rows.files.arrow import column_values, unique_values
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.messages import did_you_mean, listed
+from spectralmirror.rows.sets import of_whole_sets
 from spectralmirror.tables.features import as_text
 from spectralmirror.tables.label_ties import LabelTies
+from spectralmirror.tables.set_columns import SET
 from spectralmirror.tables.sides import column_of
 from spectralmirror.tables.table_error import refuse
 
@@ -139,7 +141,8 @@ class TableStats:
         Statistics of the features, in the rows that are kept; of both sides together for
         comparisons.
     alike : set of str
-        Features of comparisons that never tell the sides apart.
+        Features of comparisons that never tell the sides apart, and of choices that are the same
+        for all alternatives of each set.
     labels : list
         The distinct labels, or winners, in the rows that are kept.
     settling : list of str
@@ -172,7 +175,8 @@ def table_stats(
     kinds : dict
         The features, and whether each is a "number" or a "category".
     others : list of str
-        The label, and then the group: only rows that have both are kept.
+        The label, and then the group: only rows that have both are kept, and if the numbers of
+        choice sets are among these columns, only whole sets.
     pairs : pair of str or None
         The left and the right side, for comparisons.
     listen : callable
@@ -191,7 +195,7 @@ def table_stats(
     }
     ties = LabelTies(kinds, sides)
     differences = {name: ColumnStats("number") for name in kinds}
-    columns = [*stats, *others]
+    columns = list(dict.fromkeys([*stats, *others]))
     labels: dict[Any, None] = {}  # a set that keeps its order
     missing, n_rows, n_kept = Counter(dict.fromkeys(columns, 0)), 0, 0
     numbers = [name for name, column in stats.items() if column.kind == "number"]
@@ -201,6 +205,8 @@ def table_stats(
             for name in columns:
                 missing[name] += n_missing(batch.table.column(name))
             kept = present(batch.table, columns if complete else others)
+            if SET in others:
+                kept = of_whole_sets(kept, column_values(batch.table.column(SET)))
             table = batch.table.filter(pa.array(kept))
             n_rows, n_kept = n_rows + len(kept), n_kept + table.num_rows
             for name, column in stats.items():
@@ -210,6 +216,9 @@ def table_stats(
             ties.add(table, others[0])
             for name, kind in kinds.items() if pairs is not None else ():
                 differences[name].add_numbers(_difference(table, name, kind, sides))
+            for name, kind in kinds.items() if SET in others else ():
+                if not differences[name].high > 0:
+                    differences[name].add_numbers(_changes_in_sets(table, name, kind))
             listen(len(kept))
     merged = {name: stats[column_of(sides[0], name)] for name in kinds}
     for side in sides[1:]:
@@ -217,7 +226,7 @@ def table_stats(
     alike = {
         name
         for name, column in differences.items()
-        if column.is_constant and (kinds[name] == "number" or not column.high)
+        if column.is_constant and ((kinds[name] == "number" and pairs) or not column.high)
     }
     distinct = list(labels)[:MOST_LABELS]
     return TableStats(n_rows, n_kept, dict(missing), merged, alike, distinct, ties.settling())
@@ -231,6 +240,24 @@ def _difference(table: Any, name: str, kind: str, sides: Sequence[str]) -> NDArr
         return a - b
     differ = pc.not_equal(as_text(left), as_text(right)).fill_null(False)
     return np.asarray(column_values(differ), dtype=np.float64)
+
+
+def _changes_in_sets(table: Any, name: str, kind: str) -> NDArray[Any]:
+    """Return 0, or 1 if a value differs from that of another row of the set; at least one number.
+
+    Missing values do not differ.
+    """
+    sets, column = column_values(table.column(SET)), table.column(name)
+    if kind == "number":
+        values = np.asarray(column_values(column), dtype=np.float64)
+        known = ~np.isnan(values)
+    else:
+        text = as_text(column)
+        values = np.asarray(unique_values(text.fill_null(""))[1], dtype=np.float64)
+        known = ~column_values(text.is_null())
+    sets, values = sets[known], values[known]
+    apart = (values[1:] != values[:-1]) & (sets[1:] == sets[:-1])
+    return np.append(apart, False).astype(np.float64)
 
 
 def n_missing(column: Any) -> int:

@@ -41,6 +41,8 @@ class EncodedRows:
         left out; with "error" there are none.
     listen : callable
         Called with the number of rows of every batch.
+    choices : str or None
+        The column of choice sets; the readers yield whole sets.
     """
 
     readers: Sequence[Reader]
@@ -50,6 +52,7 @@ class EncodedRows:
     missing: str
     listen: Callable[[int], None]
     has_labels: bool = True
+    choices: str | None = None
 
     @property
     def names(self) -> list[str]:
@@ -110,7 +113,8 @@ class EncodedRows:
 
     @property
     def _others(self) -> list[str]:
-        return [self.label] if self.group is None else [self.label, self.group]
+        names = (self.label, self.group, self.choices)
+        return [name for name in names if name is not None]
 
     @property
     def _required(self) -> list[str]:
@@ -136,6 +140,7 @@ class _Block:
         self.source, self.X, self.length = source, X, 0
         self.labels: list[NDArray[Any]] = []
         self.groups: list[NDArray[Any]] = []
+        self.choices: list[NDArray[Any]] = []
         self.places: list[tuple[str, int, int]] = []
 
     @property
@@ -156,6 +161,8 @@ class _Block:
         self.labels.append(source.recipe.labels(rows.column(source.label)))
         if source.group is not None:
             self.groups.append(column_values(rows.column(source.group)))
+        if source.choices is not None:
+            self.choices.append(column_values(rows.column(source.choices)))
         first_row = batch.first_row + start
         self.places.append((batch.name, first_row, first_row + count - 1))
         self.length += count
@@ -164,4 +171,5 @@ class _Block:
     def part(self) -> Part:
         groups = np.concatenate(self.groups) if self.groups else None
         y = np.concatenate(self.labels)
-        return Part(self.X[: self.length], y, None, groups, tuple(self.places))
+        choices = np.concatenate(self.choices) if self.choices else None
+        return Part(self.X[: self.length], y, None, groups, tuple(self.places), choices=choices)

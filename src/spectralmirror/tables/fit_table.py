@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.files.readers import count_rows
 from spectralmirror.rows.files.scan import Scan
 from spectralmirror.tables.choose_features import ChosenFeatures, choose_features
 from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.encoded_rows import EncodedRows
+from spectralmirror.tables.features import Recipe
 from spectralmirror.tables.problems import missing_sentence
+from spectralmirror.tables.set_columns import SET, ChoiceColumns
+from spectralmirror.tables.set_reader import SetReader
 from spectralmirror.tables.table_model import FittedTable, named_features
 
 __all__ = ["fit_table"]
@@ -26,7 +29,7 @@ IN_MEMORY = 1 << 28
 def fit_table(
     readers: Sequence[Reader],
     roles: ColumnRoles,
-    mixture: LinearClassifierMixture,
+    mixture: Any,
     *,
     source: str,
     listen: Callable[[str, int, int | None], None] = lambda stage, n_rows, total: None,
@@ -39,8 +42,8 @@ def fit_table(
         The files.
     roles : ColumnRoles
         What the columns are used for.
-    mixture : LinearClassifierMixture
-        The mixture, which is fitted in place.
+    mixture : LinearClassifierMixture or ChoiceMixture
+        The mixture, which is fitted in place; the latter if `roles` name choice sets.
     source : str
         What the user calls the files.
     listen : callable
@@ -53,8 +56,12 @@ def fit_table(
         The fitted mixture and its recipe.
     """
     total = count_rows(readers)
+    if roles.choices:
+        readers = [SetReader(readers, roles.choices, roles.group)]
     chosen = choose_features(readers, roles, lambda n: listen("looking at columns", n, total))
     recipe = chosen.recipe
+    if roles.choices:
+        readers = [_checked_sets(reader, recipe, roles) for reader in readers]
     rows = EncodedRows(
         readers,
         recipe,
@@ -62,16 +69,29 @@ def fit_table(
         roles.group,
         roles.missing,
         lambda n: listen("reading", n, chosen.n_rows),
+        choices=SET if roles.choices else None,
     )
     n_bytes = chosen.n_kept * len(recipe.names) * np.dtype(recipe.dtype).itemsize
     if n_bytes <= IN_MEMORY:
         part = rows.collect(chosen.n_kept)
         listen("fitting", 0, None)
-        mixture.fit(named_features(part.X, recipe.names), part.y, groups=part.groups)
+        sets = {"choices": part.choices} if roles.choices else {}
+        mixture.fit(named_features(part.X, recipe.names), part.y, groups=part.groups, **sets)
     else:
         mixture.fit(Scan(rows))
     about = _about(chosen, roles, source)
-    return FittedTable(mixture, recipe, roles.label, roles.group, roles.missing, about)
+    choices = ChoiceColumns(tuple(roles.choices), roles.alternative) if roles.choices else None
+    return FittedTable(mixture, recipe, roles.label, roles.group, roles.missing, about, choices)
+
+
+def _checked_sets(reader: Any, recipe: Recipe, roles: ColumnRoles) -> Any:
+    """Return a reader of the sets that are fitted, exactly one row of which was chosen."""
+    needed = [roles.label] if roles.group is None else [roles.label, roles.group]
+    if roles.missing == "drop":
+        needed += recipe.columns
+    return replace(
+        reader, needed=needed, chosen=lambda table: recipe.labels(table.column(roles.label))
+    )
 
 
 def _about(chosen: ChosenFeatures, roles: ColumnRoles, source: str) -> dict[str, Any]:

@@ -60,7 +60,22 @@ def _is_table(model: Any) -> bool:
         and _is_recipe(recipe)
         and _is_estimator(mixture)
         and list(mixture.feature_names_in_) == recipe.names
+        and _are_choices(model.choices, mixture)
         and model.described()
+    )
+
+
+def _are_choices(choices: Any, mixture: Any) -> bool:
+    """Return whether the columns of choices are there if, and only if, choices were fitted."""
+    from spectralmirror.mixture import ChoiceMixture
+
+    if choices is None:
+        return not isinstance(mixture, ChoiceMixture)
+    return (
+        isinstance(mixture, ChoiceMixture)
+        and _has_only_fields(choices)
+        and _are_texts(choices.sets, tuple)
+        and isinstance(choices.alternative, str | None)
     )
 
 
@@ -140,6 +155,7 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         and _is_covariance(model, k, d)
         and model.classes_.shape == (2,)  # np.unique may take minutes, even if there are no bytes
         and len(np.unique(model.classes_)) == 2
+        and _is_count(getattr(model, "n_choices_", 0))
         and model.summary()
     )
 

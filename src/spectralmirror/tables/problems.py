@@ -95,12 +95,14 @@ def winner_of(labels: Sequence[Any], roles: ColumnRoles) -> tuple[str, str] | No
 
 def outcomes_of(labels: Sequence[Any], roles: ColumnRoles) -> tuple[Any, Any] | None:
     """Return the labels that count as -1 and +1; None if that is their natural order."""
-    if roles.positive is None:
+    if roles.positive is None and not roles.choices:
         return None
     first, second = np.unique(column_values(pa.array(labels))).tolist()
+    if roles.positive is None:
+        return first, second
     wanted = roles.positive if roles.positive in (first, second) else word(roles.positive)
     if wanted in (second, word(second)):
-        return None
+        return (first, second) if roles.choices else None
     if wanted not in (first, word(first)):
         raise ValueError(
             f"--positive must be a label of {roles.label!r}, {first!r} or {second!r}, got "
@@ -116,7 +118,9 @@ def _without_values(stats: TableStats, roles: ColumnRoles) -> dict[str, str]:
 
 
 def _text(stats: TableStats, roles: ColumnRoles) -> list[str]:
-    long = {n: column for n, column in stats.columns.items() if len(column.levels) > MOST_LEVELS}
+    left_out = stats.alike if roles.choices else set()
+    columns = {n: column for n, column in stats.columns.items() if n not in left_out}
+    long = {n: column for n, column in columns.items() if len(column.levels) > MOST_LEVELS}
     if not long:
         return []
     which = ", ".join(f"{n!r} ({_such_as(list(c.levels))})" for n, c in long.items())

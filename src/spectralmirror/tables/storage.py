@@ -25,8 +25,9 @@ __all__ = ["load", "load_with_version", "save"]
 #: Increased when earlier versions cannot read the files of this one. Files of every format up to
 #: this one can be read. Format 1 names classes by the modules in which they were; format 2 has no
 #: penalties that were chosen from the data; format 3 has no spread of people within a class;
-#: format 4 has no weights that depend on covariates, and no covariance of weights.
-FORMAT = 5
+#: format 4 has no weights that depend on covariates, and no covariance of weights; format 5 has no
+#: choices among several alternatives.
+FORMAT = 6
 
 
 def save(model: Any, path: str | Path) -> None:
@@ -34,7 +35,7 @@ def save(model: Any, path: str | Path) -> None:
 
     Parameters
     ----------
-    model : LinearClassifierMixture, SpectralMirror, PrincipalHessianDirections or FittedTable
+    model : LinearClassifierMixture, ChoiceMixture, SpectralMirror or another estimator, FittedTable
         A fitted model.
     path : str or Path
         The file; by convention its name ends in ``.skops``.
@@ -96,7 +97,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    LinearClassifierMixture, SpectralMirror, PrincipalHessianDirections or FittedTable
+    LinearClassifierMixture, ChoiceMixture, SpectralMirror or another estimator, FittedTable
         The model, which predicts what it predicted before, to the last bit.
     """
     return load_with_version(path)[0]

@@ -8,6 +8,8 @@ __all__ = ["CLASSES", "FORMAT_1", "current_names", "stored_names"]
 #: path on the right; never change a name on the left.
 CLASSES = {
     "spectralmirror.Category": "spectralmirror.tables.features.Category",
+    "spectralmirror.ChoiceColumns": "spectralmirror.tables.set_columns.ChoiceColumns",
+    "spectralmirror.ChoiceMixture": "spectralmirror.mixture.choice_estimator.ChoiceMixture",
     "spectralmirror.FeatureMoments": "spectralmirror.subspace.moments.FeatureMoments",
     "spectralmirror.FittedTable": "spectralmirror.tables.table_model.FittedTable",
     "spectralmirror.LinearClassifierMixture": (

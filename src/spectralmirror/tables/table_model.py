@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.summary import WITHIN, Choices, Line, letters, table
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.types import AnyArray, Matrix
 from spectralmirror.tables.features import Recipe
 from spectralmirror.tables.known_rows import KnownRows, known_rows
 from spectralmirror.tables.labelled_rows import LabelledRows
+from spectralmirror.tables.set_columns import ChoiceColumns
 
 __all__ = ["FittedTable", "named_features"]
 
@@ -34,7 +34,7 @@ class FittedTable:
 
     Attributes
     ----------
-    mixture : LinearClassifierMixture
+    mixture : LinearClassifierMixture or ChoiceMixture
         The hidden classifiers.
     recipe : Recipe
         How columns become features.
@@ -46,6 +46,8 @@ class FittedTable:
         What was done about missing values.
     about : dict
         Where the rows came from, how many there were, and notes for the user.
+    choices : ChoiceColumns or None
+        For choices among several alternatives: the columns that describe them.
 
     Examples
     --------
@@ -74,12 +76,13 @@ class FittedTable:
     (2, 2)
     """
 
-    mixture: LinearClassifierMixture
+    mixture: Any
     recipe: Recipe
     label: str
     group: str | None
     missing: str
     about: dict[str, Any]
+    choices: ChoiceColumns | None = None
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -155,6 +158,7 @@ class FittedTable:
             "label": self.label,
             "classes": self.labels.tolist(),
             "group": self.group,
+            **self._described_choices(),
             "n_components": mixture.n_components_,
             "response": mixture.response,
             "l2": choices.l2,
@@ -187,6 +191,15 @@ class FittedTable:
                 }
                 for c, name in enumerate(letters(mixture.n_components_))
             ],
+        }
+
+    def _described_choices(self) -> dict[str, Any]:
+        if self.choices is None:
+            return {}
+        return {
+            "choice_set": list(self.choices.sets),
+            "alternative": self.choices.alternative,
+            "n_choices": int(self.mixture.n_choices_),
         }
 
     def named(self, X: NDArray[Any]) -> Any:

@@ -1,0 +1,108 @@
+"""Choices among several alternatives on the command line: from a file to the classes."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from spectralmirror import ChoiceMixture, load
+from tests.helpers.choices import NAMES, arrays, survey
+from tests.helpers.command_line import run
+
+LONG = ["--choice-set", "case", "--alternative", "alt", "--chosen", "chosen", "--group", "who"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("choices")
+    frame = survey()
+    frame.write_csv(folder / "survey.csv")
+    done = run("fit", folder / "survey.csv", *LONG, "-k", 2, "--spread", "none",
+               "-o", folder / "model.skops")  # fmt: skip
+    (folder / "printed.txt").write_text(done.stdout)
+    return folder
+
+
+def test_the_fit_is_that_in_python(folder):
+    model = load(folder / "model.skops")
+    X, chosen, case, who = arrays(survey())
+    mixture = ChoiceMixture(2, random_state=0).fit(X, chosen, choices=case, groups=who)
+    np.testing.assert_allclose(model.mixture.coef_, mixture.coef_, rtol=1e-6)
+    assert model.recipe.names == NAMES
+    assert model.mixture.n_choices_ == len(np.unique(case))
+    assert model.about["notes"] == [
+        "A column that is the same for all alternatives of each set, so that no choice depends on "
+        "it, was left out: 'income'."
+    ]
+
+
+def test_what_fit_and_inspect_print(folder):
+    printed = (folder / "printed.txt").read_text()
+    assert "2 hidden classes behind" in printed
+    assert "choices of 80 persons ('who') among" in printed
+    assert "Class A: " in printed
+    assert "% of the persons." in printed
+    assert "Log-odds of being chosen, per unit of a feature" in printed
+    shown = run("inspect", folder / "model.skops").stdout
+    assert "choice set 'case': chosen where 'chosen' is 1\nalternative 'alt'\nperson 'who'" in shown
+    assert "Mixture of 2 conditional logits" in shown
+    assert "effects on the log-odds of being chosen" in shown
+    assert "label" not in shown
+    data = run("inspect", folder / "model.skops", "--json").stdout
+    assert '"choice_set": [\n    "case"\n  ]' in data
+
+
+def test_constants_come_from_the_names_of_alternatives(folder, tmp_path):
+    run("fit", folder / "survey.csv", *LONG, "-k", 1, "--constants", "--spread", "none",
+        "-o", tmp_path / "m.skops")  # fmt: skip
+    model = load(tmp_path / "m.skops")
+    frame = survey()
+    assert model.recipe.references == {f"alt={name}": "a" for name in "bcd"}  # "a" is always there
+    assert model.recipe.names[3:] == NAMES
+    X, chosen, case, who = arrays(frame)
+    own = [(frame["alt"] == name[4:]).to_numpy() for name in model.recipe.names[:3]]
+    own = np.column_stack(own)
+    mixture = ChoiceMixture(1, random_state=0)
+    mixture.fit(np.column_stack([own, X]), chosen, choices=case, groups=who)
+    np.testing.assert_allclose(model.mixture.coef_, mixture.coef_, rtol=1e-6)
+
+
+def test_sets_in_which_values_are_missing_are_left_out_whole(folder, tmp_path):
+    frame = survey()
+    price = np.where(frame["case"].to_numpy() % 50 == 3, np.nan, frame["price"])
+    first = np.append(True, np.diff(frame["case"].to_numpy()) != 0)
+    holes = frame.with_columns(
+        price=pl.Series(np.where(first, price, frame["price"])).fill_nan(None)
+    )
+    holes.write_csv(tmp_path / "holes.csv")
+    refused = run("fit", tmp_path / "holes.csv", *LONG, "-o", tmp_path / "m.skops", code=2)
+    assert "Values are missing" in refused.stderr
+    run("fit", tmp_path / "holes.csv", *LONG, "-k", 2, "--spread", "none", "--missing", "drop",
+        "-o", tmp_path / "m.skops")  # fmt: skip
+    model = load(tmp_path / "m.skops")
+    X, chosen, case, who = arrays(frame.filter(pl.col("case") % 50 != 3))
+    mixture = ChoiceMixture(2, random_state=0).fit(X, chosen, choices=case, groups=who)
+    np.testing.assert_allclose(model.mixture.coef_, mixture.coef_, rtol=1e-5)
+    assert model.about["n_rows"] == len(X)
+
+
+BAD = [
+    (["--chosen", "chosen"], "--chosen needs --choice-set COLUMN"),
+    (["--choice-set", "case"], "Which column says which alternative was chosen?"),
+    (["--choice-set", "case", "--chosen", "chosen", "--label", "alt"], "leave --label out"),
+    ([*LONG, "--pairs", "a", "b"], "--pairs and --winner belong to comparisons"),
+    ([*LONG[:2], *LONG[4:], "--constants"], "--constants needs the names of the alternatives"),
+    ([*LONG, "--response", "probit"], "--response probit is for binary labels"),
+    ([*LONG, "--intercept"], "Choices have no intercept, but --constants gives"),
+    ([*LONG, "--spread", "intercept"], "--spread intercept is for binary labels"),
+    ([*LONG, "--choice-set", "cas"], "did you mean 'case'?"),
+    (["--choice-set", "case", "--chosen", "case"], "cannot be the label and describe choice sets"),
+    (["--choice-set", "case", "--chosen", "alt"], "has 4 different values"),
+    (["--choice-set", "income", "--chosen", "chosen"], "of 'income' begins in row 0 of"),
+]
+
+
+@pytest.mark.parametrize(("options", "sentence"), BAD, ids=[s for _, s in BAD])
+def test_bad_options(folder, tmp_path, options, sentence):
+    done = run("fit", folder / "survey.csv", *options, "-o", tmp_path / "m.skops", code=2)
+    assert sentence in " ".join(done.stderr.split())
+    assert not (tmp_path / "m.skops").exists()
