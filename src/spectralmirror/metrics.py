@@ -1,4 +1,7 @@
-"""Distances between an estimate and the truth: of subspaces, components and profiles."""
+"""Distances between an estimate and the truth: of subspaces, components and profiles.
+
+And a scorer for cross-validation: how likely the held-out labels of a person are together.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,20 @@ from scipy.linalg import orth, svdvals
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.metadata_routing import MetadataRequest
 
-from spectralmirror.rows.checks import check_table
+from spectralmirror.rows.checks import check_groups, check_table
 from spectralmirror.rows.messages import is_missing, refuse_masked
 from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.rows.weights import check_weights
 
-__all__ = ["component_error", "principal_angles", "profile_error", "subspace_error"]
+__all__ = [
+    "component_error",
+    "person_log_likelihood",
+    "principal_angles",
+    "profile_error",
+    "subspace_error",
+]
 
 
 def principal_angles(A: ArrayLike, B: ArrayLike) -> Vector:
@@ -139,6 +150,114 @@ def profile_error(true: ArrayLike, found: ArrayLike, *, scale_free: bool = False
     total = squares[linear_sum_assignment(squares)].sum()
     with np.errstate(over="ignore", divide="ignore"):  # an error above 1e308 is inf
         return float(np.sqrt(total) / np.linalg.norm(U / length) / (length / scale))
+
+
+def person_log_likelihood(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    membership: Any = None,
+    choices: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Return the mean over groups of the log-likelihood of all labels of a group.
+
+    A scorer for whole persons: pass it as ``scoring=`` to cross-validation and searches of
+    scikit-learn. After ``sklearn.set_config(enable_metadata_routing=True)``, these pass groups and
+    covariates on to it, and to ``fit``.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        A mixture, a pipeline that ends with one, or any other classifier with `predict_proba`,
+        which takes the labels of a group for independent.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The features.
+    y : array-like of shape (n_samples,)
+        Their labels; for a :class:`~spectralmirror.ChoiceMixture`, which rows were chosen.
+    groups : array-like of shape (n_samples,)
+        The group of each row.
+    membership : array-like of shape (n_samples, n_covariates), default=None
+        Covariates of the groups.
+    choices : array-like of shape (n_samples,), default=None
+        The choice set of each row, for a :class:`~spectralmirror.ChoiceMixture`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows; that of a group is the mean of those of its rows, as in fits.
+
+    Returns
+    -------
+    float
+        Larger is better.
+
+    Examples
+    --------
+    >>> from spectralmirror import LinearClassifierMixture
+    >>> from spectralmirror.datasets import make_linear_classifier_mixture
+    >>> from spectralmirror.metrics import person_log_likelihood
+    >>> X, y, truth = make_linear_classifier_mixture(600, 3, 2, group_size=5, random_state=0)
+    >>> mixture = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=truth.groups)
+    >>> round(person_log_likelihood(mixture, X, y, groups=truth.groups), 1)
+    -1.7
+    """
+    if groups is None:
+        raise ValueError(
+            "person_log_likelihood needs the groups of the rows. Cross-validation passes them on "
+            "after sklearn.set_config(enable_metadata_routing=True), as cross_val_score(..., "
+            "params={'groups': g}) or GridSearchCV(...).fit(X, y, groups=g)."
+        )
+    while hasattr(estimator, "best_estimator_"):
+        estimator = estimator.best_estimator_
+    if hasattr(estimator, "steps"):
+        X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+        estimator = estimator[-1]
+    given = {"membership": membership, "choices": choices}
+    given = {name: value for name, value in given.items() if value is not None}
+    if hasattr(estimator, "component_proba"):
+        found = estimator.score_samples(X, y, groups=groups, **given)
+    else:
+        found = _independent(estimator, X, y, groups)
+    if sample_weight is None:
+        return float(np.mean(found))
+    weight = _of_groups(sample_weight, groups, by_appearance=choices is not None)
+    return float(np.average(found, weights=weight))
+
+
+def _requests() -> MetadataRequest:
+    """Return what cross-validation is asked to pass on to the scorer: all that can be passed."""
+    requests = MetadataRequest(owner="person_log_likelihood")
+    for name in ("groups", "membership", "choices", "sample_weight"):
+        requests.score.add_request(param=name, alias=True)
+    return requests
+
+
+person_log_likelihood.get_metadata_routing = _requests  # type: ignore[attr-defined]
+
+
+def _independent(classifier: Any, X: Any, y: Any, groups: Any) -> Vector:
+    """Return sum_i log P(y_i | x_i) of each group."""
+    p = np.asarray(classifier.predict_proba(X))
+    places = np.searchsorted(classifier.classes_, y)
+    with np.errstate(divide="ignore"):
+        log_p = np.log(p[np.arange(len(p)), places])
+    return np.asarray(np.bincount(_numbers(groups, len(p)), log_p), dtype=np.float64)
+
+
+def _of_groups(sample_weight: Any, groups: Any, *, by_appearance: bool) -> Vector:
+    """Return the mean weight of each group, in the order of its value or of its first row."""
+    numbers = _numbers(groups, len(groups))
+    weight = check_weights(sample_weight, len(groups), np.float64)
+    mean = np.bincount(numbers, weight) / np.bincount(numbers)
+    if by_appearance:
+        mean = mean[np.argsort(np.unique(numbers, return_index=True)[1])]
+    return np.asarray(mean)
+
+
+def _numbers(groups: Any, n: int) -> NDArray[np.int64]:
+    found = check_groups(groups, n)
+    assert found is not None
+    return found
 
 
 def _unit_rows(A: ArrayLike, name: str) -> Matrix:

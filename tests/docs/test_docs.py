@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import sklearn
 
 import spectralmirror
 
@@ -37,7 +38,7 @@ def test_examples_print_what_they_say(page, tmp_path, monkeypatch):
     blocks = blocks_of(page)
     said = re.findall(r"^(?:print\(.*\)  # |# -> ?)(.*)$", "".join(blocks), re.M)
     printed, names = io.StringIO(), {"__name__": "__page__"}
-    with contextlib.redirect_stdout(printed):
+    with contextlib.redirect_stdout(printed), sklearn.config_context():
         for block in blocks:
             exec(block, names)
     assert said

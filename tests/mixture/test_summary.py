@@ -62,11 +62,11 @@ def test_frame(mixture):
     table = mixture.summary(level=0.9, as_frame=True)
     assert table.index.names == ["component", "term"]
     assert len(table) == 2 * 5
-    age = table.loc[(0, "age")]
+    age = table.loc[("A", "age")]
     np.testing.assert_allclose(age["z"], age["estimate"] / age["standard_error"])
     half = 1.6448536269514722 * age["standard_error"]
     np.testing.assert_allclose(age["upper"] - age["estimate"], half)
-    weight = table.loc[(1, "(weight)")]
+    weight = table.loc[("B", "(weight)")]
     assert 0 < weight["lower"] < weight["estimate"] < weight["upper"] < 1
 
 
@@ -108,7 +108,7 @@ def varied():
 def test_standard_deviations_within_a_class_have_lines(varied):
     table = varied.summary(level=0.9, as_frame=True)
     assert table.index.is_unique
-    within = table.loc[-1]
+    within = table.loc["within"]
     assert list(within.index) == ["(intercept)", "age", "income", "a rather long name"]
     np.testing.assert_allclose(within["estimate"].iloc[1:], varied.spread_deviation_)
     np.testing.assert_allclose(within["standard_error"].iloc[1:], varied.spread_standard_error_)
@@ -118,7 +118,7 @@ def test_standard_deviations_within_a_class_have_lines(varied):
     factor = np.exp(quantile(varied, 0.9) * income["standard_error"] / income["estimate"])
     np.testing.assert_allclose(income["lower"], income["estimate"] / factor)
     np.testing.assert_allclose(income["upper"], income["estimate"] * factor)
-    assert len(table.loc[0]) == 5
+    assert len(table.loc["A"]) == 5
 
 
 def test_the_text_has_a_section_on_the_spread(varied):
@@ -161,7 +161,7 @@ def test_the_spread_is_compared_with_none(varied, kind, asked, evidence, line):
 def test_only_what_varies_has_a_line(varied):
     mixture = copy(varied)
     mixture.spread_deviation_ = mixture.spread_standard_error_ = np.zeros(3)
-    assert list(mixture.summary(as_frame=True).loc[-1].index) == ["(intercept)"]
+    assert list(mixture.summary(as_frame=True).loc["within"].index) == ["(intercept)"]
 
 
 @pytest.mark.parametrize(

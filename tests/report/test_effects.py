@@ -41,12 +41,12 @@ def test_effects_are_those_of_the_summary(shop):
     mixture, data = shop.mixture, shop.data
     summary = mixture.summary(as_frame=True)
     for c in data["classifiers"]:
-        line = summary.loc[c["number"], "(weight)"]
+        line = summary.loc[c["name"], "(weight)"]
         np.testing.assert_allclose(c["weight_interval"], [line.lower, line.upper], rtol=1e-5)
         sizes = np.abs(mixture.coef_[c["number"]] * mixture.feature_scale_)
         assert [e["feature"] for e in c["strongest"]] == [COLUMNS[j] for j in np.argsort(-sizes)]
         for entry in c["strongest"]:
-            line = summary.loc[c["number"], entry["feature"]]
+            line = summary.loc[c["name"], entry["feature"]]
             interval = np.array([line.lower, line.upper]) * entry["step"]
             np.testing.assert_allclose(entry["interval"], interval, rtol=1e-4)
             assert entry["level"] == (entry["feature"] == "colour=red")

@@ -48,7 +48,7 @@ def test_few_groups_have_longer_intervals():
     X, y, truth = grouped(600, 20)
     mixture = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=truth.groups)
     assert mixture.degrees_of_freedom_ == 29
-    line = mixture.summary(as_frame=True).loc[(0, "x0")]
+    line = mixture.summary(as_frame=True).loc[("A", "x0")]
     q = (line["upper"] - line["estimate"]) / line["standard_error"]
     assert q == pytest.approx(t.isf(0.025, 29))
     assert np.isinf(LinearClassifierMixture(2, random_state=0).fit(X, y).degrees_of_freedom_)

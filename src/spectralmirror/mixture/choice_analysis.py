@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.mixture.choice_prediction import ChoicePrediction
 from spectralmirror.mixture.choice_rates import Persons, market_rates, of_equal_size
 from spectralmirror.mixture.criteria import Criteria
+from spectralmirror.mixture.frames import framed_persons
 from spectralmirror.mixture.person_model import History, PersonProfiles
 from spectralmirror.rows.checks import check_features
 from spectralmirror.rows.messages import did_you_mean
@@ -125,6 +126,7 @@ class ChoiceAnalysis(ChoicePrediction):
             found.append(int(one) if is_index else names.index(str(one)))
         return found
 
+    @framed_persons
     def person_profiles(
         self, X: Any, chosen: Any, *, choices: Any, groups: Any, membership: Any = None
     ) -> PersonProfiles:
@@ -147,7 +149,8 @@ class ChoiceAnalysis(ChoicePrediction):
         -------
         PersonProfiles
             Posterior means and standard deviations of each person's coefficients, one line for each
-            of the sorted persons; there are no intercepts.
+            of the sorted persons; there are no intercepts. A DataFrame if :meth:`set_output` says
+            so.
         """
         if groups is None:
             raise ValueError("person_profiles needs groups: the person of each row.")

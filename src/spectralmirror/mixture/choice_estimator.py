@@ -11,6 +11,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from spectralmirror.mixture.choice_analysis import ChoiceAnalysis
 from spectralmirror.mixture.fit_base import MixtureFit
+from spectralmirror.mixture.frames import FramesOut
+from spectralmirror.mixture.routing import RoutedChoices
 from spectralmirror.mixture.selection import CRITERIA
 from spectralmirror.mixture.spread import KINDS as SPREADS
 from spectralmirror.rows.accept import checks_parameters
@@ -20,7 +22,7 @@ from spectralmirror.rows.choices import accept_choices
 __all__ = ["ChoiceMixture"]
 
 
-class ChoiceMixture(MixtureFit, ChoiceAnalysis, BaseEstimator):
+class ChoiceMixture(RoutedChoices, FramesOut, MixtureFit, ChoiceAnalysis, BaseEstimator):
     """Mixture of conditional logits: choices among alternatives, made by hidden classes of persons.
 
     A person of class l chooses alternative j of a set with the probability

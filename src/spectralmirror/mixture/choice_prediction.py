@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from spectralmirror.mixture.frames import framed
 from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.person_model import History
 from spectralmirror.mixture.persons import batches
@@ -25,6 +26,7 @@ from spectralmirror.rows.sets import (
     check_sets,
 )
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
+from spectralmirror.rows.weights import check_weights
 
 __all__ = ["ChoicePrediction", "MarketShares"]
 
@@ -153,6 +155,7 @@ class ChoicePrediction(MixturePosteriors):
         found[sets.order[by_set[sets.starts]]] = True
         return found
 
+    @framed
     def component_proba(
         self,
         X: Any,
@@ -183,7 +186,7 @@ class ChoicePrediction(MixturePosteriors):
         Returns
         -------
         ndarray of shape (n_samples, k)
-            Rows sum to 1.
+            Rows sum to 1; a DataFrame if :meth:`set_output` says so.
         """
         rows, labels, lines = self._labelled_sets(X, chosen, choices, groups, membership)
         found = self._class_posterior(rows.X, labels, rows.persons, lines, averaged=averaged)
@@ -224,7 +227,7 @@ class ChoicePrediction(MixturePosteriors):
         found = self.component_proba(
             X, chosen, choices=choices, groups=groups, membership=membership, averaged=averaged
         )
-        return np.asarray(found.argmax(axis=1))
+        return np.asarray(np.asarray(found).argmax(axis=1))
 
     def score_samples(
         self, X: Any, chosen: Any, *, choices: Any, groups: Any = None, membership: Any = None
@@ -254,7 +257,14 @@ class ChoicePrediction(MixturePosteriors):
         return np.asarray(logsumexp(joint, axis=1))
 
     def score(
-        self, X: Any, chosen: Any, *, choices: Any, groups: Any = None, membership: Any = None
+        self,
+        X: Any,
+        chosen: Any,
+        *,
+        choices: Any,
+        groups: Any = None,
+        membership: Any = None,
+        sample_weight: Any = None,
     ) -> float:
         """Return the share of sets whose chosen row :meth:`predict` finds.
 
@@ -270,6 +280,8 @@ class ChoicePrediction(MixturePosteriors):
             The person of each row.
         membership : array-like of shape (n_samples, n_covariates), default=None
             As in :meth:`predict_proba`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, the same for all rows of a set.
 
         Returns
         -------
@@ -278,7 +290,12 @@ class ChoicePrediction(MixturePosteriors):
         """
         found = self.predict(X, choices=choices, groups=groups, membership=membership)
         sets = check_sets(choices, len(found))
-        return float((check_chosen(chosen, sets)[found[sets.order]] > 0).mean())
+        right = check_chosen(chosen, sets)[found[sets.order]] > 0
+        if sample_weight is None:
+            return float(right.mean())
+        weight = check_weights(sample_weight, len(found), np.float64)[sets.order]
+        check_same_in_sets(weight, sets, "sample_weight")
+        return float(np.average(right, weights=weight[sets.starts]))
 
     def shares(
         self, X: Any, *, choices: Any, alternatives: Any = None, membership: Any = None
@@ -337,7 +354,7 @@ class ChoicePrediction(MixturePosteriors):
         level : float, default=0.95
             Confidence level of the intervals.
         as_frame : bool, default=False
-            Return a DataFrame instead of text (needs pandas).
+            Return a DataFrame instead of text: of pandas, or as :meth:`set_output` says.
 
         Returns
         -------

@@ -9,7 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from spectralmirror.mixture.fit_base import SOLVERS, MixtureFit, MixtureWarning
+from spectralmirror.mixture.frames import FramesOut
 from spectralmirror.mixture.prediction import MixturePrediction
+from spectralmirror.mixture.routing import RoutedLabels
 from spectralmirror.mixture.selection import (
     CRITERIA,
 )
@@ -21,7 +23,9 @@ from spectralmirror.subspace.estimator import SpectralMirror
 __all__ = ["LinearClassifierMixture", "MixtureWarning"]
 
 
-class LinearClassifierMixture(MixtureFit, MixturePrediction, ClassifierMixin, BaseEstimator):
+class LinearClassifierMixture(
+    RoutedLabels, FramesOut, MixtureFit, MixturePrediction, ClassifierMixin, BaseEstimator
+):
     """Mixture of linear classifiers, fitted by penalised maximum likelihood.
 
     Binary labels come from k hidden linear classifiers, and which of them made a label is not

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spectralmirror.mixture.frames import framed
 from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.membership import log_weights_at, standardised
 from spectralmirror.rows.traits import check_agreement, check_membership
@@ -26,6 +27,7 @@ class MembershipWeights:
     _membership_mean: Vector
     _membership_scale: Vector
 
+    @framed
     def membership_proba(self, Z: Any) -> Matrix:
         """Return p_l(z), the weights of the classes for groups with the covariates z.
 
@@ -37,7 +39,7 @@ class MembershipWeights:
         Returns
         -------
         ndarray of shape (n_groups, k)
-            Rows sum to 1.
+            Rows sum to 1; a DataFrame if :meth:`set_output` says so.
         """
         check_is_fitted(self, "coef_")
         lines = self._lines(Z, np.shape(Z)[0] if np.ndim(Z) else 0, None)

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from spectralmirror.mixture.frames import framed, framed_persons
 from spectralmirror.mixture.person_model import History, PersonProfiles
 from spectralmirror.mixture.posteriors import MixturePosteriors
 from spectralmirror.mixture.summary import summarise
@@ -145,6 +146,7 @@ class MixturePrediction(MixturePosteriors):
         positive = scores > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
+    @framed
     @on_parts(lambda self: self.n_components_)
     def component_proba(
         self,
@@ -176,7 +178,7 @@ class MixturePrediction(MixturePosteriors):
         Returns
         -------
         ndarray of shape (n_samples, k)
-            Rows sum to 1.
+            Rows sum to 1; a DataFrame if :meth:`set_output` says so.
         """
         X, labels = self._labelled_features(X, y)
         numbers = check_groups(groups, len(labels))
@@ -184,6 +186,7 @@ class MixturePrediction(MixturePosteriors):
         posterior = self._class_posterior(X, labels, numbers, lines, averaged=averaged)
         return posterior if numbers is None else posterior[numbers]
 
+    @framed_persons
     def person_profiles(
         self, X: Any, y: Any, groups: Any, *, membership: Any = None
     ) -> PersonProfiles:
@@ -204,7 +207,7 @@ class MixturePrediction(MixturePosteriors):
         -------
         PersonProfiles
             Posterior means and standard deviations of each person's coefficients and intercept, one
-            line for each of the sorted persons.
+            line for each of the sorted persons. A DataFrame if :meth:`set_output` says so.
         """
         check_is_fitted(self, "coef_")
         X, labels = self._labelled_features(X, y)
@@ -259,11 +262,8 @@ class MixturePrediction(MixturePosteriors):
         ndarray of shape (n_samples,)
             Indices into `coef_`.
         """
-        return np.asarray(
-            self.component_proba(X, y, groups, membership=membership, averaged=averaged).argmax(
-                axis=1
-            )
-        )
+        found = self.component_proba(X, y, groups, membership=membership, averaged=averaged)
+        return np.asarray(np.asarray(found).argmax(axis=1))
 
     @on_parts(lambda _: None)
     def score_samples(
@@ -398,7 +398,7 @@ class MixturePrediction(MixturePosteriors):
         level : float, default=0.95
             Confidence level of the intervals.
         as_frame : bool, default=False
-            Return a DataFrame instead of text (needs pandas).
+            Return a DataFrame instead of text: of pandas, or as :meth:`set_output` says.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 from scipy.stats import t
 
 from spectralmirror.responses import get_response
+from spectralmirror.rows.containers import frame, output_container
 from spectralmirror.rows.types import AnyArray
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
 WEIGHT, INTERCEPT = "(weight)", "(intercept)"
 #: The component of lines about the spread of persons, which is the same in all classes.
 WITHIN = -1
+#: What it is called in frames.
+WITHIN_NAME = "within"
 WITHIN_TITLE = "Within a class, persons differ (intercept: at the mean of the features)"
 
 
@@ -135,11 +138,11 @@ def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
     lines = table(mixture, level)
     if not as_frame:
         return text(mixture, lines, level)
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError("as_frame=True needs pandas: pip install pandas.") from None
-    return pd.DataFrame(lines).set_index(["component", "term"])
+    names = {WITHIN: WITHIN_NAME, **dict(enumerate(letters(mixture.n_components_)))}
+    columns: dict[str, Any] = dict(zip(Line._fields, zip(*lines, strict=True), strict=True))
+    columns["component"] = [names[line.component] for line in lines]
+    made = frame(columns, output_container(mixture))
+    return made.set_index(["component", "term"]) if hasattr(made, "set_index") else made
 
 
 def table(mixture: Any, level: float) -> list[Line]:

@@ -167,7 +167,7 @@ def responsibilities_data(
 ) -> dict[str, Any]:
     """Return what `plot_responsibilities` draws."""
     require_kind(mixture, LinearClassifierMixture, "plot_responsibilities")
-    r = mixture.component_proba(X, y, groups=groups)
+    r = np.asarray(mixture.component_proba(X, y, groups=groups))
     if groups is not None:
         r = r[np.unique(np.asarray(groups), return_index=True)[1]]
     k = mixture.n_components_

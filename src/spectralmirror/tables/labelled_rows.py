@@ -78,7 +78,8 @@ class LabelledRows:
         """Return the posterior of the classifiers for each group, and its number of rows."""
         if not self.groups:
             return {}
-        found = model.mixture.component_proba(model.named(self.X), self.y, groups=self.numbers)
+        X = model.named(self.X)
+        found = np.asarray(model.mixture.component_proba(X, self.y, groups=self.numbers))
         first = np.unique(self.numbers, return_index=True)[1]
         counts = np.bincount(self.numbers).tolist()
         return dict(zip(self.groups, zip(found[first], counts, strict=True), strict=True))

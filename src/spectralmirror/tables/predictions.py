@@ -126,7 +126,7 @@ def write_clusters(
         ):
             R = np.empty((0, k))
             if len(known.X):
-                R = model.mixture.component_proba(model.named(known.X), known.y)
+                R = np.asarray(model.mixture.component_proba(model.named(known.X), known.y))
             values = [called[R.argmax(axis=1)], *R.T]
             if grouped and known.groups is not None:
                 groups, numbers = known.group_values(str(model.group))
