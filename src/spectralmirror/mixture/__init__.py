@@ -5,7 +5,7 @@ function for each step), `samples` (rows on which starts compete), `search` and 
 `lbfgs` or `em` (climbs) and `newton` (the last steps). All of them maximise the `likelihood`, in
 `coordinates` in which it is nearly round; `curvature` has its second derivatives. Afterwards come
 `inference` (standard errors), `criteria` and `selection` (how many components), `diagnostics` (what
-the user should know), `summary` and `prediction`.
+the user should know), `summary` and `prediction`. `bootstrap` refits resamples (`resampling`).
 
 If persons of one class differ, `spread` says how, `tied_curvature` has the second derivatives,
 `spread_start`, `spread_fitting` and `spread_selection` find and choose it, `spread_units` has it in
@@ -13,7 +13,8 @@ the units of x, and `persons` and `person_model` say what labels tell about a pe
 tests whether it is needed.
 """
 
+from spectralmirror.mixture.bootstrap import Bootstrap
 from spectralmirror.mixture.choice_estimator import ChoiceMixture
 from spectralmirror.mixture.estimator import LinearClassifierMixture, MixtureWarning
 
-__all__ = ["ChoiceMixture", "LinearClassifierMixture", "MixtureWarning"]
+__all__ = ["Bootstrap", "ChoiceMixture", "LinearClassifierMixture", "MixtureWarning"]

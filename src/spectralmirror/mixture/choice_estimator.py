@@ -6,9 +6,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from spectralmirror.mixture.bootstrap import Bootstrap, bootstrap
 from spectralmirror.mixture.choice_analysis import ChoiceAnalysis
 from spectralmirror.mixture.fit_base import MixtureFit
 from spectralmirror.mixture.frames import FramesOut
@@ -18,6 +20,7 @@ from spectralmirror.mixture.spread import KINDS as SPREADS
 from spectralmirror.rows.accept import checks_parameters
 from spectralmirror.rows.checks import check_features
 from spectralmirror.rows.choices import accept_choices
+from spectralmirror.rows.grouped import GroupedRows
 
 __all__ = ["ChoiceMixture"]
 
@@ -169,10 +172,65 @@ class ChoiceMixture(RoutedChoices, FramesOut, MixtureFit, ChoiceAnalysis, BaseEs
         self : ChoiceMixture
             The fitted mixture.
         """
+        accepted = self._accepted(X, chosen, groups, sample_weight, membership, known, choices)
+        self.n_choices_ = len(np.unique(np.asarray(choices)))
+        return self._fit_grouped(*accepted)
+
+    def _accepted(
+        self,
+        X: Any,
+        chosen: Any,
+        groups: Any,
+        sample_weight: Any,
+        membership: Any,
+        known: Any = None,
+        choices: Any = None,
+    ) -> tuple[GroupedRows, NDArray[Any]]:
         X = check_features(X, self, reset=True)
         grouped = accept_choices(X, chosen, choices, groups, sample_weight, membership, known)
-        self.n_choices_ = len(np.unique(np.asarray(choices)))
-        return self._fit_grouped(grouped, np.array([False, True]))
+        return grouped, np.array([False, True])
+
+    def bootstrap(
+        self,
+        X: Any,
+        chosen: Any,
+        *,
+        choices: Any,
+        groups: Any = None,
+        sample_weight: Any = None,
+        membership: Any = None,
+        known: Any = None,
+        n: int = 200,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> Bootstrap:
+        """Refit the mixture to resamples of its persons, for standard errors and intervals.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The alternatives that were fitted.
+        chosen : array-like of shape (n_samples,)
+            Whether each was chosen.
+        choices : array-like of shape (n_samples,)
+            The choice set of each row.
+        groups, sample_weight, membership, known : array-like, default=None
+            As they were passed to :meth:`fit`.
+        n : int, default=200
+            Number of resamples.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the resamples.
+        n_jobs : int, default=None
+            Number of processes, as in :meth:`LinearClassifierMixture.bootstrap`.
+
+        Returns
+        -------
+        Bootstrap
+            As :meth:`LinearClassifierMixture.bootstrap` returns it.
+        """
+        given = {"X": X, "chosen": chosen, "choices": choices, "groups": groups}
+        given |= {"sample_weight": sample_weight, "membership": membership, "known": known}
+        return bootstrap(self, given, n, random_state, n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from spectralmirror.mixture.bootstrap import Bootstrap, bootstrap
 from spectralmirror.mixture.fit_base import SOLVERS, MixtureFit, MixtureWarning
 from spectralmirror.mixture.frames import FramesOut
 from spectralmirror.mixture.prediction import MixturePrediction
@@ -18,6 +20,7 @@ from spectralmirror.mixture.selection import (
 from spectralmirror.mixture.spread import KINDS as SPREADS
 from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.accept import accept_rows, checks_parameters
+from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.subspace.estimator import SpectralMirror
 
 __all__ = ["LinearClassifierMixture", "MixtureWarning"]
@@ -328,8 +331,59 @@ class LinearClassifierMixture(
         self : LinearClassifierMixture
             The fitted mixture.
         """
-        grouped, classes = accept_rows(self, X, y, groups, sample_weight, membership, known)
-        return self._fit_grouped(grouped, classes)
+        return self._fit_grouped(*self._accepted(X, y, groups, sample_weight, membership, known))
+
+    def _accepted(
+        self, X: Any, y: Any, groups: Any, sample_weight: Any, membership: Any, known: Any = None
+    ) -> tuple[GroupedRows, NDArray[Any]]:
+        return accept_rows(self, X, y, groups, sample_weight, membership, known)
+
+    def bootstrap(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        membership: Any = None,
+        known: Any = None,
+        n: int = 200,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> Bootstrap:
+        """Refit the mixture to resamples of its groups, for standard errors and intervals.
+
+        Whole groups are drawn with replacement, or rows if there are no groups, as often as there
+        are. Each refit climbs from the estimates, with the penalty `l2_` of the fit, so that it
+        finds the same maximum and not another one; its classes are matched to those of the fit.
+        These intervals make no use of the curvature of the likelihood, and need not be symmetric.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows that were fitted.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        groups, sample_weight, membership, known : array-like, default=None
+            As they were passed to :meth:`fit`. A row of an integer weight w stands for w rows.
+        n : int, default=200
+            Number of resamples. Standard errors need 50 or more, intervals 1,000.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the resamples. With the same int, the first resamples of a longer run are those
+            of a shorter one.
+        n_jobs : int, default=None
+            Number of processes; None means 1 (unless in a joblib context), -1 all processors. It
+            does not change the result.
+
+        Returns
+        -------
+        Bootstrap
+            Estimates of all resamples, their standard errors, covariance and intervals, and a
+            summary beside those of the fit.
+        """
+        given = {"X": X, "y": y, "groups": groups, "sample_weight": sample_weight}
+        given |= {"membership": membership, "known": known}
+        return bootstrap(self, given, n, random_state, n_jobs)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a mixture; older ones chose the number of components by BIC."""

@@ -164,19 +164,12 @@ class MixtureFit:
         before: Candidate | None,
         n_init: int | None,
     ) -> Task:
-        features = prepared.features(k)
-        grouped, whitening = prepared.grouped, features.whitening
-        origin = whitening.origin(grouped.rows.dtype)
-        coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
-        response = get_response(self.response).fitted
-        likelihood = options.applied(Likelihood(grouped, response, coordinates, 0.0), k)
-        auto = isinstance(self.l2, str)
-        l2 = initial_l2(likelihood) if auto else float(self.l2)
-        likelihood = replace(likelihood, l2=l2, concentration=CONCENTRATION if auto else 0.0)
+        likelihood = self._likelihood(prepared, options, k)
+        coordinates, auto = likelihood.coordinates, isinstance(self.l2, str)
         return Task(
             k,
             likelihood,
-            features.space,
+            prepared.features(k).space,
             self.refine,
             self.init if isinstance(self.init, str) else given_start(self.init, k, coordinates),
             self.n_init if n_init is None else min(n_init, self.n_init),
@@ -188,6 +181,23 @@ class MixtureFit:
             compare_fewer=auto and k > 1 and not prepared.several and not options.n_known,
             before=before.fit.ascent.parameters if before is not None and self.refine else None,
         )
+
+    def _likelihood(self, prepared: Preprocessing, options: ClassOptions, k: int) -> Likelihood:
+        """Return the likelihood of k classes, with the first penalty if it is to be chosen."""
+        grouped, whitening = prepared.grouped, prepared.features(k).whitening
+        origin = whitening.origin(grouped.rows.dtype)
+        coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
+        response = get_response(self.response).fitted
+        likelihood = options.applied(Likelihood(grouped, response, coordinates, 0.0), k)
+        auto = isinstance(self.l2, str)
+        l2 = initial_l2(likelihood) if auto else float(self.l2)
+        return replace(likelihood, l2=l2, concentration=CONCENTRATION if auto else 0.0)
+
+    def _opened(self, grouped: GroupedRows, k: int) -> Likelihood:
+        """Return the likelihood of k classes without spread, as :meth:`fit` makes it."""
+        names, d = getattr(self, "feature_names_in_", None), int(grouped.rows.n_features)
+        options = ClassOptions.of(self, grouped, d, names, (None,))
+        return self._likelihood(Preprocessing(grouped, None, names, self._rng), options, k)
 
     def _set_estimates(self, chosen: Candidate) -> None:
         ascent, starts = chosen.fit.ascent, chosen.fit.starts

@@ -1,0 +1,250 @@
+"""Bootstrap standard errors and intervals of a fitted mixture."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from spectralmirror.mixture.lbfgs import Ascent
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.membership import Membership
+from spectralmirror.mixture.newton import MOST_PARAMETERS, information
+from spectralmirror.mixture.resampling import Refits, fitted_parameters, in_batches
+from spectralmirror.mixture.search import prepared
+from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, letters, quantile, table
+from spectralmirror.responses import get_response
+from spectralmirror.rows.checks import require_count
+from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.rows.reduce import one_blas_thread
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
+
+__all__ = ["Bootstrap", "Estimates", "bootstrap"]
+
+AGAIN = "Pass X, y, groups, sample_weight and membership as they were passed to fit."
+#: The log-likelihood of the rows that were fitted must be that of the model, to this share of it.
+SAME = 1e-5
+
+
+class Estimates(NamedTuple):
+    """One number for each coefficient, intercept and weight."""
+
+    coef: Matrix
+    intercept: Vector
+    weights: Vector
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstrap:
+    """Estimates from resamples of the groups, their classes matched to those of the fit.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n, k, d)
+        Profiles, one table for each resample.
+    intercept, weights : ndarray of shape (n, k)
+        Intercepts and weights.
+    membership_coef : ndarray of shape (n, k, q)
+        Coefficients of the weights, relative to the first class.
+    membership_intercept : ndarray of shape (n, k)
+        The same for their intercepts.
+    converged : ndarray of shape (n,)
+        Whether the refit ended at a maximum.
+    """
+
+    coef: AnyArray
+    intercept: Matrix
+    weights: Matrix
+    membership_coef: AnyArray
+    membership_intercept: Matrix
+    converged: NDArray[np.bool_]
+    _model: Any = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.coef)
+
+    @property
+    def standard_error(self) -> Estimates:
+        """Standard deviations over the resamples: (coef, intercept, weights)."""
+        return Estimates(*(part.std(axis=0, ddof=1) for part in self._parts))
+
+    @property
+    def covariance(self) -> Matrix:
+        """Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k), as in `covariance_`."""
+        profiles = np.concatenate([self.coef, self.intercept[:, :, None]], axis=2)
+        theta = np.column_stack([profiles.reshape(len(self), -1), self.weights])
+        return np.asarray(np.cov(theta, rowvar=False))
+
+    def interval(self, level: float = 0.95) -> tuple[Estimates, Estimates]:
+        """Return the ends of percentile intervals.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Level of the intervals.
+
+        Returns
+        -------
+        lower, upper : Estimates
+            (coef, intercept, weights): the (1 - level) / 2 quantiles over the resamples at either
+            end.
+        """
+        quantile(self._model, level)  # checks the level
+        tails = (1 - level) / 2, (1 + level) / 2
+        ends = [np.quantile(part, tails, axis=0) for part in self._parts]
+        return Estimates(*(end[0] for end in ends)), Estimates(*(end[1] for end in ends))
+
+    def summary(self, level: float = 0.95) -> str:
+        """Return a table of both kinds of errors and intervals, side by side.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Level of the intervals.
+
+        Returns
+        -------
+        str
+            For each coefficient, the estimate; standard error and interval from the curvature of
+            the likelihood, as in the model's summary; and those of the bootstrap.
+        """
+        lines = [line for line in table(self._model, level) if line.component >= 0]
+        error, (lower, upper) = self.standard_error, self.interval(level)
+        names, width = letters(self.coef.shape[1]), max(12, *(len(line.term) for line in lines))
+        interval = f"{100 * level:g}% interval"
+        head = f"{'':<{width}}  {'':>10}  {'from the curvature':>34}  {'bootstrap':>34}\n"
+        head += f"{'':<{width}}  {'estimate':>10}" + f"  {'std. error':>10}  {interval:>22}" * 2
+        parts = [f"Bootstrap: {len(self)} resamples of {self._units}"]
+        if not self.converged.all():
+            n = int((~self.converged).sum())
+            parts.append(f"{n} refits ended at max_iter={self._model.max_iter} steps")
+        place = 0
+        for line in lines:
+            c = line.component
+            if line.term == WEIGHT:
+                title = f"Class {names[c]}"
+                parts += ["", title, head, "-" * (width + 84)]
+                own, place = [one.weights[c] for one in (error, lower, upper)], 0
+            elif line.term == INTERCEPT:
+                own = [one.intercept[c] for one in (error, lower, upper)]
+            else:
+                own = [one.coef[c, place] for one in (error, lower, upper)]
+                place += 1
+            figures = line.standard_error, line.lower, line.upper, *own
+            parts.append(f"{line.term:<{width}}  {_number(line.estimate)}" + _figures(figures))
+        return "\n".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<Bootstrap: {len(self)} resamples of {self._units}; summary() prints a table>"
+
+    @property
+    def _parts(self) -> tuple[AnyArray, Matrix, Matrix]:
+        return self.coef, self.intercept, self.weights
+
+    @property
+    def _units(self) -> str:
+        model = self._model
+        return f"{model.n_groups_:,} groups" if model.grouped_ else f"{model.n_rows_:,} rows"
+
+
+def bootstrap(
+    model: Any, given: dict[str, Any], n: int, random_state: Any, n_jobs: int | None
+) -> Bootstrap:
+    """Return refits of a fitted mixture to resamples of its rows, which are given again."""
+    require_count(n=n)
+    if n < 2:
+        raise ValueError("n must be 2 or more: standard errors are those over n resamples, got 1.")
+    _check_kind(model)
+    rows = _same_rows(model, given)
+    seed = int(check_random_state(random_state).randint(2**31))
+    with one_blas_thread():
+        likelihood = model._opened(rows, model.n_components_).with_l2(model.l2_)
+        parameters = fitted_parameters(model, likelihood)
+        _check_same(model, likelihood, parameters)
+        likelihood = prepared(likelihood)
+        found = information(likelihood, parameters, seed=0)
+    if found is None:
+        raise ValueError(
+            f"bootstrap needs second derivatives, and {model.n_parameters_:,} parameters are too "
+            f"many for them: at most {MOST_PARAMETERS:,}."
+        )
+    whole = likelihood.rows
+    assert isinstance(whole, InMemoryGroups)
+    refits = Refits(whole, likelihood, parameters, found.inverse, seed, model.max_iter)
+    made = in_batches(refits.of, n, n_jobs, "bootstrap: resample")
+    return _collected(model, likelihood, made)
+
+
+def _collected(model: Any, likelihood: Likelihood, made: list[tuple[Ascent, Vector]]) -> Bootstrap:
+    """Return the refits in the units of X."""
+    membership = likelihood.membership or Membership.none()
+    thetas = [ascent.parameters for ascent, _ in made]
+    units = [likelihood.coordinates.in_units(theta.profiles) for theta in thetas]
+    of_weights = [membership.in_units(theta.of_weights) for theta in thetas]
+    return Bootstrap(
+        np.array([coef for coef, _ in units]),
+        np.array([intercept for _, intercept in units]),
+        np.array([weights for _, weights in made]),
+        np.array([coef for coef, _ in of_weights]),
+        np.array([intercept for _, intercept in of_weights]),
+        np.array([ascent.converged for ascent, _ in made]),
+        model,
+    )
+
+
+def _check_kind(model: Any) -> None:
+    """Raise if the maximum of a fit is not that of its likelihood alone."""
+    check_is_fitted(model, "coef_")
+    if model.spread_kind_ is not None:
+        raise ValueError(
+            "bootstrap is for mixtures without spread: each refit of a spread takes as long as the "
+            "fit. The standard errors of the fit are cluster-robust."
+        )
+    if not get_response(model.response).norm_identified:
+        raise ValueError(
+            f"bootstrap needs errors that vanish as 1/sqrt(n), which those of "
+            f"response={model.response!r} do not: use 'logistic' or 'probit'."
+        )
+    if not model.refine:
+        raise ValueError("bootstrap refits all features: it needs a mixture with refine=True.")
+
+
+def _same_rows(model: Any, given: dict[str, Any]) -> InMemoryGroups:
+    """Return the rows; raise if they cannot be those that were fitted."""
+    twin = copy.copy(model)  # acceptance sets attributes
+    rows, classes = twin._accepted(**given)
+    if not isinstance(rows, InMemoryGroups):
+        raise ValueError("bootstrap takes rows in memory: pass arrays, or a sample of the rows.")
+    names = [getattr(one, "feature_names_in_", np.empty(0)).tolist() for one in (model, twin)]
+    found = int(rows.n_present), int(rows.n_groups), list(classes)
+    fitted = model.n_rows_, model.n_groups_, list(model.classes_)
+    if twin.n_features_in_ != model.n_features_in_ or names[0] != names[1]:
+        raise ValueError(f"X has other features than those that were fitted. {AGAIN}")
+    for what, now, before in zip(("rows", "groups", "labels"), found, fitted, strict=True):
+        if now != before:
+            raise ValueError(f"The mixture was fitted to {what} {before}, not {now}. {AGAIN}")
+    return rows
+
+
+def _check_same(model: Any, likelihood: Likelihood, parameters: Parameters) -> None:
+    """Raise if the model does not have its log-likelihood on the rows."""
+    found = likelihood.evaluate(parameters)[0] - likelihood.log_prior(parameters)
+    if abs(found - model.log_likelihood_) > SAME * max(abs(model.log_likelihood_), 1):
+        raise ValueError(
+            f"The mixture has the log-likelihood {model.log_likelihood_:.6g} on the rows that were "
+            f"fitted, but {found:.6g} on these. {AGAIN}"
+        )
+
+
+def _figures(figures: tuple[float, ...]) -> str:
+    error, lower, upper, *own = map(_number, figures)
+    return f"  {error}  {lower} {upper}  {own[0]}  {own[1]} {own[2]}"
+
+
+def _number(value: float) -> str:
+    return f"{'' if np.isnan(value) else format(value, '.4g'):>10}"
