@@ -109,6 +109,7 @@ def _entropy(r: Matrix) -> Vector:
 def _averaging(fit: Fit) -> Callable[[Block, Posterior], Matrix]:
     """Return the averaged posterior of the components of a block, as a function."""
     likelihood, theta = fit.likelihood, fit.parameter_posterior
+    parameters = fit.ascent.parameters  # other processes get this, but not the rows of the fit
     if theta is None or fit.kind is not None:  # at every node, an average would take too long
         return lambda _, posterior: posterior.responsibilities
 
@@ -116,7 +117,7 @@ def _averaging(fit: Fit) -> Callable[[Block, Posterior], Matrix]:
         width = 8 * block.X.shape[1]  # z, its product with a root, what it is made from; threads
         parts = map(likelihood.working, block.pieces(width))
         variances = np.hstack([row_variances(Z, theta.variance_roots) for Z in parts])
-        log_p = likelihood.log_weights(block, fit.ascent.parameters)
+        log_p = likelihood.log_weights(block, parameters)
         response = likelihood.response
         return normalised(theta.joint_of_rows(posterior.signed, variances, response, log_p))
 

@@ -4,19 +4,15 @@
     source = spectralmirror.spark.scan(df, label="y", features=["f0", "f1"])
     LinearClassifierMixture(n_components=2).fit(source)
 
-Rows go from Spark to Python as Arrow batches (``mapInArrow``); one array column is faster than many
-columns of numbers. Only sums and a bounded sample of rows come to the driver. Rows are numbered in
-the order of the partitions: cache a DataFrame whose rows change their order between passes.
+Rows go from Spark to Python once, as Arrow batches (``mapInArrow``), and stay on the local disks of
+the executors (:mod:`spark_store`). Only sums and a bounded sample of rows come to the driver.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-import pickle
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -33,6 +29,7 @@ from spectralmirror.rows.survey import Encoding, Survey
 
 with needs_extra("spark", "spectralmirror.spark"):
     from spectralmirror.rows.files.arrow import column_values, matrix
+    from spectralmirror.rows.spark_store import StoredParts, merged
 
 __all__ = ["SparkSource", "scan"]
 
@@ -112,14 +109,13 @@ class SparkSource:
     def grouped_rows(self) -> tuple[PartitionedGroups, Any]:
         """Return the rows, and the names of the features if they have names."""
         columns = self.columns
-        parts = SparkParts(self.df, columns)
-        of_partitions = (survey.as_one_part() for survey in parts.collect(_survey))
-        survey = functools.reduce(operator.add, of_partitions)
-        rows = RemoteRows.of(parts, columns.n_features, columns.dtype, survey)
+        stored, surveys = StoredParts.of(self.df, columns, _survey)
+        survey = functools.reduce(operator.add, (one.as_one_part() for one in surveys))
+        rows = RemoteRows.of(SparkParts(stored), columns.n_features, columns.dtype, survey)
         names = None if columns.width is not None else list(columns.features)
         if columns.groups is None:
             return PartitionedGroups(rows), names
-        return group_rows(rows, SparkGroups.of(rows)), names
+        return group_rows(rows, SparkGroups.of(rows, columns)), names
 
 
 @dataclass(frozen=True)
@@ -143,6 +139,15 @@ class Columns:
         """All columns that are needed."""
         named = [*self.features, self.label, self.groups, self.weight]
         return list(dict.fromkeys(name for name in named if name is not None))
+
+    def parts(self, batches: Iterator[Any], number: int) -> Iterator[Part]:
+        """Yield the parts of partition `number`: an empty one if there are no rows."""
+        n_read = 0
+        for batch in batches:
+            yield self.part(batch, number, n_read)
+            n_read += batch.num_rows
+        if not n_read:
+            yield self.part(_empty(self), number)
 
     def part(self, batch: Any, number: int, before: int = 0) -> Part:
         """Turn an Arrow batch into a part; `before` rows of the partition came before it."""
@@ -168,154 +173,69 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class SparkParts:
-    """Partitions of a DataFrame."""
+    """The rows one by one: what :class:`RemoteRows` sums."""
 
-    df: Any
-    columns: Columns
+    stored: StoredParts
 
     def map_reduce(self, function: Callable[[int, int, Part], T]) -> T | None:
         """Return the sum of function(number, rows before, part), by Spark's executors."""
-        found: T | None = _tree(self.df, _mapper(function, self.columns))
+        found: T | None = self.stored.reduce(functools.partial(_sum_parts, function))
         return found
-
-    def collect(self, function: Callable[[int, int, Part], T]) -> list[T]:
-        """Return the sum in each partition, in their order."""
-        mapped = self.df.mapInArrow(_mapper(function, self.columns), "value binary")
-        with _installed():
-            found = dict(pickle.loads(row[0]) for row in mapped.collect())
-        return [_or_raised(found[number]) for number in sorted(found)]
 
 
 @dataclass(frozen=True, eq=False)
 class SparkGroups:
-    """Partitions of whole groups, kept by Spark."""
+    """Partitions of whole groups."""
 
-    df: Any
-    columns: Columns
+    stored: StoredParts
     encoding: Encoding
 
     @classmethod
-    def of(cls, rows: RemoteRows) -> SparkGroups:
+    def of(cls, rows: RemoteRows, columns: Columns) -> SparkGroups:
         """Send every row to the partition that its group determines."""
-        from pyspark import StorageLevel
-        from pyspark.sql.types import LongType, StructField, StructType
+        from pyspark.sql import functions
 
-        parts, lengths = rows.parts, rows.survey.lengths
-        numbered = StructType([*parts.df.schema.fields, StructField(_NUMBER, LongType())])
-        df = parts.df.mapInArrow(_numbered, numbered)
-        df = df.repartition(max(len(lengths), 1), parts.columns.groups)
-        df = df.sortWithinPartitions(parts.columns.groups, _NUMBER)
+        df, n = rows.parts.stored.df, max(len(rows.survey.lengths), 1)
+        df = df.withColumn(_NUMBER, functions.monotonically_increasing_id())
+        df = df.repartition(n, columns.groups).sortWithinPartitions(columns.groups, _NUMBER)
         rows.passes["rows"] += 1
-        df = df.persist(StorageLevel.MEMORY_AND_DISK)
-        groups = cls(df, parts.columns, rows.encoding)
-        weakref.finalize(groups, df.unpersist)
-        return groups
+        stored, _ = StoredParts.of(df, columns, _count)
+        return cls(stored, rows.encoding)
 
     def map_reduce(self, function: Callable[[InMemoryGroups], T]) -> T | None:
         """Return the sum of a function of each partition of whole groups."""
-        columns, encoding = self.columns, self.encoding
-
-        def run(batches: Iterator[Any]) -> Iterator[Any]:
-            number = _partition_number()
-            parts = (columns.part(batch, number) for batch in batches if batch.num_rows)
-            blocks = (encoding.rows(part, keyed=True) for part in parts)
-            found = map(function, joined_groups(rows for rows in blocks if len(rows)))
-            yield _packed(number, functools.reduce(_add, found, None))
-
-        total: T | None = _tree(self.df, run)
-        return total
+        run = functools.partial(_sum_groups, function, self.encoding)
+        found: T | None = self.stored.reduce(run)
+        return found
 
 
-def _survey(_number: int, _before: int, part: Part) -> Survey:
-    return Survey.of(part)
+def _survey(_number: int, parts: Iterator[Part]) -> Survey:
+    return functools.reduce(operator.add, map(Survey.of, parts))
 
 
-def _mapper(
-    function: Callable[[int, int, Part], Any], columns: Columns
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
-        number, before, n_read = _partition_number(), 0, 0
-        total: Any = None
-        for batch in batches:  # all of them, even after an error: Spark waits for that
-            try:
-                part = columns.part(batch, number, n_read)
-                n_read += len(part)
-                total = _add(total, function(number, before, part))
-                before += len(part) if part.weight is None else int((part.weight > 0).sum())
-            except ValueError as error:
-                total = _add(total, error)
-        if total is None:  # an empty partition has a length, too
-            total = function(number, 0, columns.part(_empty(columns), number))
-        yield _packed(number, total)
-
-    return run
+def _count(_number: int, parts: Iterator[Part]) -> int:
+    return sum(map(len, parts))
 
 
-def _numbered(batches: Iterator[Any]) -> Iterator[Any]:
-    """Add a column with the number of each row, after those of earlier partitions."""
-    import pyarrow as pa
-
-    place = _partition_number() << 40
-    for batch in batches:
-        numbers = pa.array(np.arange(place, place + batch.num_rows))
-        place += batch.num_rows
-        names = [*batch.schema.names, _NUMBER]
-        yield pa.RecordBatch.from_arrays([*batch.columns, numbers], names=names)
+def _sum_parts(
+    function: Callable[[int, int, Part], Any], number: int, parts: Iterator[Part]
+) -> Any:
+    total, before = None, 0
+    for part in parts:
+        total = merged(total, function(number, before, part))
+        before += len(part) if part.weight is None else int((part.weight > 0).sum())
+    return total
 
 
-def _tree(df: Any, run: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:
-    partials = df.mapInArrow(run, "value binary").rdd.map(_unpacked)
-    with _installed():
-        return _or_raised(partials.treeReduce(_add, depth=2))
-
-
-@contextmanager
-def _installed() -> Iterator[None]:
-    """Raise one sentence if executors run another Python."""
-    try:
-        yield
-    except Exception as error:
-        if "No module named 'spectralmirror'" not in str(error):
-            raise
-        raise ModuleNotFoundError(
-            "Spark's executors cannot import spectralmirror: install it where they run, and let "
-            "the environment variable PYSPARK_PYTHON name the Python that has it."
-        ) from None
-
-
-def _add(a: Any, b: Any) -> Any:
-    if a is None or isinstance(b, ValueError):
-        return b
-    return a if b is None or isinstance(a, ValueError) else a + b
-
-
-def _or_raised(value: Any) -> Any:
-    """Return a sum, or raise the error that an executor returned in its place.
-
-    Executors do not raise errors about rows themselves: Spark would run the task again in vain.
-    """
-    if isinstance(value, ValueError):
-        raise value
-    return value
-
-
-def _packed(number: int, value: Any) -> Any:
-    import pyarrow as pa
-
-    column = pa.array([pickle.dumps((number, value))], type=pa.binary())
-    return pa.RecordBatch.from_arrays([column], names=["value"])
-
-
-def _unpacked(row: Any) -> Any:
-    return pickle.loads(row[0])[1]
-
-
-def _partition_number() -> int:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None
-    return int(context.partitionId())
+def _sum_groups(
+    function: Callable[[InMemoryGroups], Any],
+    encoding: Encoding,
+    _number: int,
+    parts: Iterator[Part],
+) -> Any:
+    blocks = (encoding.rows(part, keyed=True) for part in parts if len(part))
+    found = map(function, joined_groups(rows for rows in blocks if len(rows)))
+    return functools.reduce(merged, found, None)
 
 
 def _empty(columns: Columns) -> Any:
