@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax, logsumexp, softmax
 
-from spectralmirror.mixture.choice_sets import choice_probabilities
+from spectralmirror.mixture.choice_sets import choice_probabilities, log_chosen
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.curvature import curvature
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
@@ -84,8 +84,24 @@ def test_value_gradient_and_curvature(spread, weighted, persons):
     np.testing.assert_allclose(hessian, numerical, atol=2e-5)
 
 
-def test_far_scores_do_not_overflow():
-    t = np.array([[1e4, 0.0, -1e4, 5.0, 5.0]])
-    pi, log_pi = choice_probabilities(t, np.array([0, 3]))
-    np.testing.assert_allclose(pi[0], [1, 0, 0, 0.5, 0.5])
-    np.testing.assert_allclose(log_pi[0], [0, -1e4, -2e4, np.log(0.5), np.log(0.5)])
+@pytest.mark.parametrize("starts", [[0, 3], [0, 2]])
+def test_far_scores_do_not_overflow(starts):
+    """Sets of equal size, and of different sizes."""
+    t, starts = np.array([[1e4, 0.0, -1e4, 5.0, 5.0, -2e4]]), np.array(starts)
+    parts = np.split(t[0], starts[1:])
+    pi = choice_probabilities(t, starts)
+    np.testing.assert_allclose(pi[0], np.concatenate([softmax(part) for part in parts]))
+    y = np.where(np.isin(np.arange(6), [1, 5]), 1.0, -1.0)
+    expected = np.concatenate([log_softmax(part) for part in parts])
+    found = log_chosen(t, y, starts)[0]
+    np.testing.assert_allclose(found, np.where(y > 0, expected, 0))
+
+
+def test_sets_of_equal_size_are_as_sets_of_any_size():
+    t, starts = np.random.default_rng(0).standard_normal((3, 40)), np.arange(0, 40, 4)
+    for scale in (1.0, 1e3):
+        equal = choice_probabilities(scale * t, starts)
+        expected = softmax((scale * t).reshape(3, 10, 4), axis=2).reshape(3, 40)
+        np.testing.assert_allclose(equal, expected, rtol=1e-10)
+        other = choice_probabilities(scale * t[:, 1:], np.append(0, starts[1:] - 1))
+        np.testing.assert_allclose(other[:, 3:], expected[:, 4:], rtol=1e-10)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from spectralmirror.mixture.choice_sets import mean_of_sets, scores_of_sets
 from spectralmirror.mixture.group_scores import (
     covariates_or_ones,
     of_weights,
@@ -185,15 +187,15 @@ def _of_groups(
 ) -> tuple[AnyArray, AnyArray, ScoreSums]:
     """Sum over groups of several rows."""
     r, k, starts = posterior.responsibilities, len(g), block.sizes.cumsum() - block.sizes
-    s = np.array([np.add.reduceat(Z * g[c, :, None], starts, axis=0) for c in range(k)])
     each = block.of_rows(weighted)
-    splits = np.array(
-        [
-            (s[c] * weighted[c, :, None]).T @ s[c]
-            + own_curvature(block, Z, each[c], posterior.slopes[c], h[c])
-            for c in range(k)
-        ]
-    )
+    m: Any = [None] * k
+    if block.set_starts is None:
+        s = np.array([np.add.reduceat(Z * g[c, :, None], starts, axis=0) for c in range(k)])
+    else:
+        m = mean_of_sets(Z, block, posterior.slopes)
+        s = scores_of_sets(Z, block, m)
+    own = [own_curvature(block, Z, each[c], posterior.slopes[c], h[c], m[c]) for c in range(k)]
+    splits = np.array([(s[c] * weighted[c, :, None]).T @ s[c] + own[c] for c in range(k)])
     found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
     for a in range(len(found)):
         for b in range(a + 1):

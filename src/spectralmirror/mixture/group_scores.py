@@ -43,19 +43,21 @@ def row_derivatives(
     return r if w is None else r * w, g, h
 
 
-def own_curvature(block: Block, Z: AnyArray, q: Vector, slopes: Vector, h: Vector) -> Matrix:
+def own_curvature(
+    block: Block, Z: AnyArray, q: Vector, slopes: Vector, h: Vector, m: AnyArray | None = None
+) -> Matrix:
     """Return sum_i q_i (log f)'' z_i z_i' for one component; q is the same for rows of a group.
 
     h is (log f)'' times the share of each row in the weight of its group. The second derivatives of
-    a choice set are -sum_j pi_j z_j z_j' + m m' with m = sum_j pi_j z_j.
+    a choice set are -sum_j pi_j z_j z_j' + m m' with m = sum_j pi_j z_j, which may be passed.
     """
     if block.set_starts is None:
         return quadratic(Z, q * h)
     shares = block.shares[1]
     q = q if shares is None else q * shares
-    m = mean_of_sets(Z, block, slopes[None])[0]
+    m = mean_of_sets(Z, block, slopes[None])[0] if m is None else m
     pi = slopes_of_choices(slopes, block.y)
-    return quadratic(m, q[block.set_starts]) - quadratic(Z, q * pi)
+    return quadratic(m, q[block.chosen]) - quadratic(Z, q * pi)
 
 
 def quadratic(Z: AnyArray, q: Vector) -> Matrix:

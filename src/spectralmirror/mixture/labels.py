@@ -57,14 +57,14 @@ class Labels:
         if self.sets is None:
             found = np.asarray(self.response.log_f(self.signs * scores))
         else:
-            found = log_chosen(choice_probabilities(scores, self.set_starts)[1], self.signs)
+            found = log_chosen(scores, self.signs, self.set_starts)
         return found if self.shares is None else found * self.shares
 
     def probabilities(self, scores: Matrix) -> Matrix:
         """Return the probability that each row is chosen, for scores of shape (R, n)."""
         if self.sets is None:
             return np.asarray(self.response.f(scores))
-        return choice_probabilities(scores, self.set_starts)[0]
+        return choice_probabilities(scores, self.set_starts)
 
     def derivatives(
         self, t: Vector, W: Matrix, starts: NDArray[np.intp]

@@ -32,7 +32,8 @@ from scipy import sparse
 from scipy.linalg import block_diag
 
 from spectralmirror.mixture.choice_sets import (
-    choice_probabilities,
+    ChoiceProbabilities,
+    SetLayout,
     log_chosen,
     slopes_of_choices,
 )
@@ -274,9 +275,9 @@ class Likelihood:
             log_f, slopes = self.labels.log_f_and_slopes(t, block.y)
             return _normalised(self._joint(block, log_f, parameters), t, slopes)
         if block.set_starts is not None:
-            pi, log_pi = choice_probabilities(t, block.set_starts)
-            joint = self._joint(block, log_chosen(log_pi, block.y), parameters)
-            return _normalised(joint, t, slopes_of_choices(pi, block.y))
+            of = ChoiceProbabilities.of(t, SetLayout(block.set_starts, len(block)))
+            joint = self._joint_of_sets(block, of.log_chosen(block.chosen), parameters)
+            return _normalised(joint, t, slopes_of_choices(of.pi(), block.y))
         t *= block.y
         furthest = -float(t.min(initial=0))
         simple = self.response.canonical and furthest < FURTHEST
@@ -391,12 +392,19 @@ class Likelihood:
             return self.labels.log_f(t, block.y)
         if block.set_starts is None:
             return np.asarray(self.response.log_f(t * block.y))
-        return log_chosen(choice_probabilities(t, block.set_starts)[1], block.y)
+        return log_chosen(t, block.y, block.set_starts)
 
     def _joint(self, block: Block, log_f: Matrix, parameters: Parameters) -> Matrix:
         _, shares = block.shares
         joint = block.sums(log_f if shares is None else log_f * shares)
         return joint + self.log_weights(block, parameters)
+
+    def _joint_of_sets(self, block: Block, log_chosen: Matrix, parameters: Parameters) -> Matrix:
+        """As :meth:`_joint`, from one number for each choice set."""
+        _, shares = block.shares
+        of_sets = log_chosen if shares is None else log_chosen * shares[block.chosen]
+        joint = np.add.reduceat(of_sets, block.first_sets, axis=1)
+        return np.asarray(joint + self.log_weights(block, parameters))
 
     def evaluate(self, parameters: Parameters) -> tuple[float, Vector]:
         """Return L(theta) and its gradient: one pass over the rows."""

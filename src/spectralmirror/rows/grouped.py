@@ -94,6 +94,17 @@ class Block:
         return np.flatnonzero(np.append(True, self.sets[1:] != self.sets[:-1]))
 
     @cached_property
+    def chosen(self) -> NDArray[np.int64]:
+        """The chosen row of each choice set."""
+        return np.flatnonzero(self.y > 0)
+
+    @cached_property
+    def first_sets(self) -> NDArray[np.int64]:
+        """First choice set of each group."""
+        assert self.set_starts is not None
+        return np.searchsorted(self.set_starts, [] if self.starts is None else self.starts)
+
+    @cached_property
     def group_traits(self) -> Matrix:
         """What is known about each group, shape (n_groups, m)."""
         traits = np.empty((len(self), 0)) if self.traits is None else self.traits
@@ -371,7 +382,25 @@ class InMemoryGroups(GroupedRows):
         """Yield whole groups, in blocks of `factor` times the usual number of rows."""
         if self.order is None or self.starts is None:
             yield from map(Block.of, self.rows.blocks(factor))
-            return
+        elif factor == 1 and self._is_in_order:
+            yield from self._views
+        else:
+            yield from self._blocks_of_groups(factor)
+
+    @cached_property
+    def _is_in_order(self) -> bool:
+        """Whether blocks of groups are views of dense rows: they are kept, with what is derived."""
+        if self.order is None or not isinstance(self.rows.X, np.ndarray):
+            return False
+        return isinstance(_as_slice(self.order), slice)
+
+    @cached_property
+    def _views(self) -> list[Block]:
+        return list(self._blocks_of_groups(1))
+
+    def _blocks_of_groups(self, factor: int) -> Iterator[Block]:
+        assert self.order is not None
+        assert self.starts is not None
         rows = self.rows
         size = block_rows(rows.block_bytes, rows.n_features, rows.dtype, factor)
         ends = np.append(self.starts[1:], len(self.order))

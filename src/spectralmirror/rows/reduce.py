@@ -140,8 +140,8 @@ def _values(source: Iterable[Block], function: Callable[[Block], T]) -> Iterator
     with one_blas_thread() as n_threads, np.errstate(over="ignore", invalid="ignore"):
         blocks = iter(source)
         first = list(islice(blocks, 2))
-        if len(first) < 2:  # starting threads takes longer than a small block
-            yield from map(quietly, first)
+        if len(first) < 2 or n_threads == 1:  # starting threads takes longer than a small block
+            yield from map(quietly, chain(first, blocks))
             return
         with ThreadPoolExecutor(n_threads) as pool:
             yield from _in_order(pool, quietly, chain(first, blocks), ahead=n_threads)
