@@ -42,7 +42,17 @@ _MODULE_OF = {
 #: The extra of those whose module cannot be imported without one.
 _EXTRA_OF = {"FittedTable": "files", "Recipe": "files", "Scan": "files", "scan": "files"}
 _SUBMODULES = {
-    *("baselines", "dask", "datasets", "effects", "metrics", "plotting", "report", "responses"),
+    *(
+        "baselines",
+        "choices",
+        "dask",
+        "datasets",
+        "effects",
+        "metrics",
+        "plotting",
+        "report",
+        "responses",
+    ),
     "spark",
 }
 

@@ -124,11 +124,16 @@ def test_site_fails_on_a_broken_link(tmp_path):
 
 def test_reference_leaves_out_nothing_public(site):
     entries = set(re.findall(r'id="(spectralmirror[\w.]*)"', (site / "api.html").read_text()))
-    modules = ["", ".baselines", ".datasets", ".metrics", ".plotting", ".report"]
+    modules = ["", ".baselines", ".choices", ".datasets", ".metrics", ".plotting", ".report"]
     for module in (f"spectralmirror{name}" for name in modules):
         for name in importlib.import_module(module).__all__:
             assert name == "__version__" or f"{module}.{name}" in entries
-    for estimator in ("LinearClassifierMixture", "SpectralMirror", "PrincipalHessianDirections"):
+    for estimator in (
+        "LinearClassifierMixture",
+        "ChoiceMixture",
+        "SpectralMirror",
+        "PrincipalHessianDirections",
+    ):
         cls = getattr(spectralmirror, estimator)
         for name, method in inspect.getmembers(cls, inspect.isfunction):
             if not name.startswith("_") and method.__module__.startswith("spectralmirror"):
