@@ -1,5 +1,7 @@
 """Choices among several alternatives on the command line: from a file to the classes."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -83,6 +85,115 @@ def test_sets_in_which_values_are_missing_are_left_out_whole(folder, tmp_path):
     mixture = ChoiceMixture(2, random_state=0).fit(X, chosen, choices=case, groups=who)
     np.testing.assert_allclose(model.mixture.coef_, mixture.coef_, rtol=1e-5)
     assert model.about["n_rows"] == len(X)
+
+
+def read(path):
+    return pl.read_csv(path)
+
+
+def test_predictions_are_those_in_python(folder, tmp_path):
+    model, frame = load(folder / "model.skops"), survey()
+    X, _, case, _ = arrays(frame)
+    done = run("predict", folder / "model.skops", folder / "survey.csv", "-o", tmp_path / "p.csv")
+    found = read(tmp_path / "p.csv")
+    assert found.columns == ["who", "case", "alt", "prediction", "probability"]
+    X = model.named(X)
+    np.testing.assert_allclose(found["probability"], model.mixture.predict_proba(X, choices=case))
+    predicted = model.mixture.predict(X, choices=case)
+    np.testing.assert_array_equal(found["prediction"].to_numpy() == 1, predicted)
+    shares = model.mixture.shares(X, choices=case, alternatives=frame["alt"].to_numpy())
+    printed = done.stdout.splitlines()
+    assert printed[0].startswith(f"{len(frame):,} rows of {len(np.unique(case)):,} choices")
+    assert printed[1].split() == ["shares", "overall", "class", "A", "class", "B"]
+    for line, name, overall, by_class in zip(
+        printed[2:], shares.alternatives, shares.overall, shares.by_class.T, strict=True
+    ):
+        assert line.split() == [name, *(f"{share:.1%}" for share in (overall, *by_class))]
+
+
+def test_what_if_needs_no_labels(folder, tmp_path):
+    frame = (
+        survey().drop("chosen", "who").with_columns(price=pl.col("price") - (pl.col("alt") == "b"))
+    )
+    frame.write_csv(tmp_path / "cheaper.csv")
+    data = [
+        json.loads(
+            run("predict", folder / "model.skops", path, "-o", tmp_path / "p.csv", "--json").stdout
+        )
+        for path in (folder / "survey.csv", tmp_path / "cheaper.csv")
+    ]
+    before, after = (one["shares"]["b"]["B"] for one in data)
+    model = load(folder / "model.skops")
+    assert np.sign(after - before) == -np.sign(model.mixture.coef_[1, 0])
+
+
+def test_a_history_is_used(folder, tmp_path):
+    frame = survey()
+    past = frame.filter(pl.col("case") % 8 < 6)
+    later = frame.filter((pl.col("case") % 8 >= 6) | (pl.col("who") == 3))
+    later = later.with_columns(who=pl.when(pl.col("who") == 3).then(999).otherwise("who"))
+    past.write_csv(tmp_path / "past.csv")
+    later.write_csv(tmp_path / "later.csv")
+    done = run("predict", folder / "model.skops", tmp_path / "later.csv", "--history",
+               tmp_path / "past.csv", "-o", tmp_path / "p.csv")  # fmt: skip
+    n_new = int((later["who"] == 999).sum())
+    assert f"{n_new:,} rows belong to groups without a history" in done.stdout
+    model = load(folder / "model.skops")
+    X, chosen, case, who = arrays(past)
+    asked, _, cases, persons = arrays(later)
+    expected = model.mixture.predict_proba(
+        model.named(asked),
+        choices=cases,
+        groups=persons,
+        history=(model.named(X), chosen, case, who),
+    )
+    np.testing.assert_allclose(read(tmp_path / "p.csv")["probability"], expected, rtol=1e-6)
+
+
+def test_classes_of_persons(folder, tmp_path):
+    model = load(folder / "model.skops")
+    X, chosen, case, who = arrays(survey())
+    expected = model.mixture.component_proba(model.named(X), chosen, choices=case, groups=who)
+    run("cluster", folder / "model.skops", folder / "survey.csv", "-o", tmp_path / "c.csv")
+    found = read(tmp_path / "c.csv")
+    assert found.columns == ["who", "case", "alt", "class", "probability_A", "probability_B"]
+    np.testing.assert_allclose(found[["probability_A", "probability_B"]], expected, rtol=1e-6)
+    done = run("cluster", folder / "model.skops", folder / "survey.csv", "--by-group",
+               "-o", tmp_path / "c.csv")  # fmt: skip
+    assert done.stdout.startswith("80 persons of ")
+    found = read(tmp_path / "c.csv")
+    assert found.columns == ["who", "n_choices", "class", "probability_A", "probability_B"]
+    first = np.unique(who, return_index=True)[1]
+    np.testing.assert_allclose(found["probability_A"], expected[first, 0], rtol=1e-6)
+    sizes = np.bincount(who[np.unique(case, return_index=True)[1]])
+    np.testing.assert_array_equal(found["n_choices"], sizes)
+
+
+def test_without_persons_each_choice_is_judged_alone(folder, tmp_path):
+    run(
+        "fit",
+        folder / "survey.csv",
+        *LONG[:-2],
+        "--drop",
+        "who",
+        "-k",
+        2,
+        "-o",
+        tmp_path / "m.skops",
+    )
+    model = load(tmp_path / "m.skops")
+    X, chosen, case, _ = arrays(survey())
+    run("cluster", tmp_path / "m.skops", folder / "survey.csv", "-o", tmp_path / "c.csv")
+    expected = model.mixture.component_proba(model.named(X), chosen, choices=case)
+    np.testing.assert_allclose(read(tmp_path / "c.csv")["probability_A"], expected[:, 0], rtol=1e-6)
+
+
+def test_labels_of_a_set_are_checked_when_classes_are_asked_for(folder, tmp_path):
+    frame = survey()
+    frame.with_columns(chosen=pl.lit(0)).write_csv(tmp_path / "none.csv")
+    done = run("cluster", folder / "model.skops", tmp_path / "none.csv", code=2)
+    assert "Set 100 of 'case' (row 0 of" in done.stderr
+    assert "has no chosen row" in done.stderr
 
 
 BAD = [

@@ -45,6 +45,8 @@ def cluster(
     together, wherever they stand in the file, and `row_classifier`, `row_probability_A`, ..., from
     the row alone.
 
+    For choices they are `class` and `probability_A`, ..., from all choices of the same person.
+
     For example:
 
         spectralmirror cluster model.skops ratings.csv -o who.parquet

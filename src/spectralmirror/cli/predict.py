@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,6 +55,9 @@ def predict(
     Columns: those that are kept (and the group), `prediction`, and the probability of each label.
     With --missing drop, rows with missing values get no prediction.
 
+    For choices: whether the row is the most likely one of its set, and the `probability` that it is
+    chosen. The shares of the alternatives are printed: change FILE to see what would happen if.
+
     For example:
 
         spectralmirror predict model.skops new.csv -o predictions.csv --keep id
@@ -93,13 +97,30 @@ def print_written(written: dict[str, Any], as_json: bool, quiet: bool) -> None:
         print_json(written)
         return
     what = "groups" if "n_groups" in written else "rows"
-    n = written.get("n_groups", written["n_rows"])
+    what = "persons" if "n_groups" in written and "n_choices" in written else what
+    n = written["n_groups"] if "n_groups" in written else written["n_rows"]
     n_missing = written.get("n_missing", 0)
     without = f", {n_missing:,} of them without an answer, as values are missing" * bool(n_missing)
-    say(f"{n:,} {what}{without}: {written['output']}", quiet)
+    of = f" of {written['n_choices']:,} choices" if "n_choices" in written else ""
+    say(f"{n:,} {what}{of}{without}: {written['output']}", quiet)
     if n_filled := written.get("n_filled"):
         say(f"  Missing values or unknown levels were filled in {n_filled:,} rows.", quiet)
     if n_new := written.get("n_without_history"):
         say(f"  {n_new:,} rows belong to groups without a history.", quiet)
+    for line in _shares(written.get("shares", {})):
+        say(line, quiet)
     for name, count in written.get("counts", {}).items():
         say(f"  {name}: {count:,} ({count / max(n - n_missing, 1):.1%})", quiet)
+
+
+def _shares(shares: dict[str, dict[str, float]]) -> Iterator[str]:
+    """Yield a table of the shares of alternatives, overall and in each class."""
+    if not shares:
+        return
+    names = list(next(iter(shares.values())))
+    width = max(map(len, (*shares, "shares")))
+    heads = ["overall", *(f"class {name}" for name in names[1:])]
+    yield "  " + "  ".join([f"{'shares':<{width}}", *(f"{head:>8}" for head in heads)])
+    for alternative, line in sorted(shares.items()):
+        cells = [f"{line[name]:>8.1%}" for name in names]
+        yield "  " + "  ".join([f"{alternative:<{width}}", *cells])

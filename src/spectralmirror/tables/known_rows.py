@@ -13,12 +13,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from spectralmirror.rows.files.arrow import column_values, unique_values
-from spectralmirror.rows.files.reader import Reader
+from spectralmirror.rows.files.reader import Batch, Reader
 from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
+from spectralmirror.rows.sets import of_whole_sets
 from spectralmirror.tables.column_roles import agreed_types, check_single
 from spectralmirror.tables.column_stats import check_present, n_missing, present
 from spectralmirror.tables.features import Category, Recipe, kind_of
 from spectralmirror.tables.problems import missing_sentence
+from spectralmirror.tables.set_columns import SET
+from spectralmirror.tables.set_reader import SetReader, check_chosen_in
 from spectralmirror.tables.sides import column_of
 from spectralmirror.tables.table_error import TableError, refuse
 
@@ -44,6 +47,8 @@ class KnownRows:
         Features, labels and groups of the complete rows.
     n_filled : int
         Number of rows in which values were imputed.
+    choices : ndarray or None
+        Numbers of the choice sets of the complete rows, which are whole; None if labels are binary.
     """
 
     table: Any
@@ -52,6 +57,7 @@ class KnownRows:
     y: NDArray[Any] | None
     groups: NDArray[Any] | None
     n_filled: int = 0
+    choices: NDArray[np.int64] | None = None
 
     def group_values(self, column: str) -> tuple[list[Any], NDArray[np.intp]]:
         """Return the distinct groups of the complete rows, and the number of each row's group."""
@@ -106,6 +112,9 @@ def known_rows(
     columns = list(dict.fromkeys([*recipe.columns, *required, *keep]))
     for reader in readers:
         check_present(reader, columns)
+    if model.choices is not None:
+        readers = [SetReader(readers, model.choices.sets, model.group)]
+        columns = list(dict.fromkeys([*columns, *model.choices.sets, SET]))
     check_single(agreed_types(readers), required)
     _check_kinds(recipe, readers)
     size = block_rows(BLOCK_BYTES, max(len(recipe.names), len(columns)), np.dtype(np.float64))
@@ -119,13 +128,19 @@ def known_rows(
             complete = present(table, required) & np.isfinite(X).all(axis=1)
             if (missing == "error" and not complete.all()) or np.isinf(X).any():
                 raise _what_is_missing(recipe, readers, required)
-            y = groups = None
+            y = groups = sets = None
+            if model.choices is not None:
+                complete = of_whole_sets(complete, column_values(table.column(SET)))
+                sets = column_values(table.column(SET))[complete]
             if labelled:
                 y = _labels(model, table.column(model.label).filter(complete))
+            if y is not None and model.choices is not None:
+                whole = Batch(table.filter(pa.array(complete)), batch.name, batch.first_row)
+                check_chosen_in(whole, np.flatnonzero(complete), y, model.choices.sets)
             if grouped:
                 groups = column_values(table.column(model.group).filter(complete))
             chosen = X if complete.all() else X.T[:, complete].T  # stored by columns, as X is
-            yield KnownRows(table, complete, chosen, y, groups, n_filled)
+            yield KnownRows(table, complete, chosen, y, groups, n_filled, sets)
             listen(table.num_rows)
 
 

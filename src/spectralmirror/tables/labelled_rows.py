@@ -36,12 +36,15 @@ class LabelledRows:
         Features and labels.
     numbers : ndarray of shape (n_rows,)
         The number of each row's group.
+    choices : ndarray of shape (n_rows,) or None
+        The number of each row's choice set; None if labels are binary.
     """
 
     groups: dict[Any, int]
     X: NDArray[Any]
     y: NDArray[Any]
     numbers: NDArray[np.intp]
+    choices: NDArray[np.int64] | None = None
 
     @classmethod
     def read(
@@ -56,6 +59,7 @@ class LabelledRows:
         X = [np.empty((0, len(model.recipe.names)), dtype=model.recipe.dtype)]
         y = [model.mixture.classes_[:0]]
         numbers = [np.empty(0, dtype=np.intp)]
+        choices = [np.empty(0, dtype=np.int64)]
         for known in known_rows(
             model, readers, labelled=True, grouped=True, missing=missing, listen=listen
         ):
@@ -65,21 +69,31 @@ class LabelledRows:
             X.append(known.X)
             y.append(known.y)
             numbers.append(np.array(own, dtype=np.intp)[places])
-        return cls(groups, np.concatenate(X), np.concatenate(y), np.concatenate(numbers))
+            choices += [] if known.choices is None else [known.choices]
+        sets = None if model.choices is None else np.concatenate(choices)
+        return cls(groups, np.concatenate(X), np.concatenate(y), np.concatenate(numbers), sets)
 
     def of(self, numbers: NDArray[np.intp]) -> LabelledRows:
         """Return the rows of some groups, which keep their numbers."""
         asked = np.zeros(len(self.groups), dtype=bool)
         asked[numbers] = True
         rows = asked[self.numbers]
-        return LabelledRows(self.groups, self.X[rows], self.y[rows], self.numbers[rows])
+        sets = None if self.choices is None else self.choices[rows]
+        return LabelledRows(self.groups, self.X[rows], self.y[rows], self.numbers[rows], sets)
 
     def posteriors(self, model: FittedTable) -> dict[Any, tuple[Matrix, int]]:
-        """Return the posterior of the classifiers for each group, and its number of rows."""
+        """Return the posterior of the classifiers for each group, and its number of rows.
+
+        For choices, their number.
+        """
         if not self.groups:
             return {}
+        labels: dict[str, Any] = {} if self.choices is None else {"choices": self.choices}
         X = model.named(self.X)
-        found = np.asarray(model.mixture.component_proba(X, self.y, groups=self.numbers))
+        found = np.asarray(model.mixture.component_proba(X, self.y, groups=self.numbers, **labels))
         first = np.unique(self.numbers, return_index=True)[1]
-        counts = np.bincount(self.numbers).tolist()
+        of_labels = self.numbers
+        if self.choices is not None:
+            of_labels = of_labels[np.unique(self.choices, return_index=True)[1]]
+        counts = np.bincount(of_labels).tolist()
         return dict(zip(self.groups, zip(found[first], counts, strict=True), strict=True))

@@ -21,7 +21,7 @@ from spectralmirror.tables.column_roles import agreed_types
 from spectralmirror.tables.column_stats import check_present, n_missing, present
 from spectralmirror.tables.set_columns import SET
 
-__all__ = ["SetReader"]
+__all__ = ["SetReader", "check_chosen_in", "sets_of"]
 
 
 @dataclass(eq=False)
@@ -84,37 +84,22 @@ class SetReader:
                 self._check(batch, starts)
                 kept = of_whole_sets(present(table, self.needed), table.column(SET).to_numpy())
                 table = table if kept.all() else table.filter(pa.array(kept))
-                self._check_chosen(Batch(table, batch.name, batch.first_row), batch, kept)
+                self._check_chosen(Batch(table, batch.name, batch.first_row), kept)
                 yield Batch(table.select(list(dict.fromkeys(columns))), batch.name, batch.first_row)
         self._check_order(order, n_rows)
 
     def _check(self, batch: Batch, starts: NDArray[np.intp]) -> None:
         """Raise if a set has a single alternative, or two persons."""
-        sets = self._sets(batch, np.arange(batch.table.num_rows), starts)
+        sets = sets_of(batch, np.arange(batch.table.num_rows), starts, self.columns)
         sets.check_sizes()
         if self.group is not None and self.group in batch.table.column_names:
             persons = unique_values(batch.table.column(self.group))[1]
             check_same_in_sets(persons, sets, f"Column {self.group!r}")
 
-    def _check_chosen(self, kept: Batch, batch: Batch, rows: NDArray[np.bool_]) -> None:
+    def _check_chosen(self, kept: Batch, rows: NDArray[np.bool_]) -> None:
         """Raise unless exactly one row of each set was chosen."""
-        if self.chosen is None or not kept.table.num_rows:
-            return
-        starts = _changes(kept.table.column(SET).to_numpy())
-        check_chosen(self.chosen(kept.table), self._sets(kept, np.flatnonzero(rows), starts))
-
-    def _sets(self, batch: Batch, rows: NDArray[np.intp], starts: NDArray[np.intp]) -> ChoiceSets:
-        """Return sets that errors name by their columns and places; `rows` are those of a file."""
-        columns = [batch.table.column(name).take(pa.array(starts)) for name in self.columns]
-        values = [column.to_pylist() for column in columns]
-        names = np.empty(len(starts), dtype=object)
-        names[:] = values[0] if len(values) == 1 else list(zip(*values, strict=True))
-
-        def where(row: int) -> str:
-            return f"{batch.first_row + int(rows[row]):,} of {batch.name}"
-
-        order = np.arange(batch.table.num_rows)
-        return ChoiceSets(names, order, starts, listed(self.columns), where)
+        if self.chosen is not None:
+            check_chosen_in(kept, np.flatnonzero(rows), self.chosen(kept.table), self.columns)
 
     def _check_order(self, order: SetOrder, n_rows: int) -> None:
         """Raise if a set comes again after others, and name it."""
@@ -132,7 +117,7 @@ class SetReader:
             for batch in _joined(reader.batches(self.columns, n_rows), self._begins):
                 keys = self._keys(batch)
                 starts = _changes(keys)
-                sets = self._sets(batch, np.arange(len(keys)), starts)
+                sets = sets_of(batch, np.arange(len(keys)), starts, self.columns)
                 for number in np.flatnonzero(keys[starts] == key).tolist():
                     name = sets.names[[number]].tolist()[0]
                     assert sets.where is not None
@@ -167,6 +152,42 @@ class SetReader:
             keys = own if keys is None else hashed(hashed(keys, 3) ^ own, 4)
         assert keys is not None
         return keys
+
+
+def sets_of(
+    batch: Batch, rows: NDArray[np.intp], starts: NDArray[np.intp], columns: Sequence[str]
+) -> ChoiceSets:
+    """Return contiguous sets, which errors name by their columns and places.
+
+    Parameters
+    ----------
+    batch : Batch
+        The rows.
+    rows : ndarray of int
+        Where each of them was in the file, counted from the first row of the batch.
+    starts : ndarray of int
+        Where each set begins.
+    columns : sequence of str
+        The columns that together name the set.
+    """
+    taken = [batch.table.column(name).take(pa.array(starts)) for name in columns]
+    values = [column.to_pylist() for column in taken]
+    names = np.empty(len(starts), dtype=object)
+    names[:] = values[0] if len(values) == 1 else list(zip(*values, strict=True))
+
+    def where(row: int) -> str:
+        return f"{batch.first_row + int(rows[row]):,} of {batch.name}"
+
+    return ChoiceSets(names, np.arange(batch.table.num_rows), starts, listed(columns), where)
+
+
+def check_chosen_in(
+    batch: Batch, rows: NDArray[np.intp], y: NDArray[np.bool_], columns: Sequence[str]
+) -> None:
+    """Raise unless exactly one row of each set was chosen; `batch` holds these rows only."""
+    if batch.table.num_rows:
+        starts = _changes(batch.table.column(SET).to_numpy())
+        check_chosen(y, sets_of(batch, rows, starts, columns))
 
 
 def _joined(

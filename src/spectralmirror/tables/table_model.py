@@ -132,7 +132,7 @@ class FittedTable:
         constant, a sum over the rows of the group wherever they are in the files. If people of one
         class differ, it is an integral over their spread, for which the rows are kept in memory.
         """
-        if self.mixture._has_spread:
+        if self.mixture._has_spread or self.choices is not None:
             return LabelledRows.read(self, readers, missing, listen).posteriors(self)
         draws = self.mixture._draws()
         log_p = np.array([theta.log_weights for theta in draws])
