@@ -16,6 +16,7 @@ from spectralmirror import scan
 from spectralmirror.rows.memory import Rows
 from tests.helpers.agreement import assert_alike, mixture_rows
 from tests.helpers.scans import NAMES, mirror, mixture
+from tests.helpers.traits import COVARIATES, with_traits
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -90,6 +91,28 @@ def test_dataframes_and_unknown_chunks(rows):
     assert_alike(mirror().fit(matrix, kept["y"].to_numpy()), expected)  # cut where X is
     plane = expected.transform(kept[NAMES].to_numpy())
     np.testing.assert_allclose(expected.transform(matrix).compute(), plane)
+
+
+@pytest.mark.usefixtures("client")
+def test_membership_and_known_classes(rows):
+    frame = with_traits(*rows)
+    columns = {"groups": "who", "membership": COVARIATES, "known": "class"}
+    options = {name: frame[column] for name, column in columns.items()}
+    expected = mixture().fit(frame[NAMES], frame["y"], **options)
+    chunks = CHUNKS["seven"]
+    arrays = {name: lazy(values.to_numpy(), chunks) for name, values in options.items()}
+    found = mixture().fit(lazy(frame[NAMES].to_numpy(), chunks), lazy(rows[1], chunks), **arrays)
+    assert found.membership_names_in_.tolist() == ["z0", "z1"]
+    found.membership_names_in_ = expected.membership_names_in_
+    assert_alike(found, expected)
+    there = dd.from_pandas(frame, npartitions=3)
+    there_too = {name: there[column] for name, column in columns.items()}
+    there_too["membership"] = frame.groupby("who")[COVARIATES].first()
+    assert_alike(mixture().fit(there[NAMES], there["y"], **there_too), expected)
+    changed = frame.assign(age=frame["age"] + 1.0 * (np.arange(len(frame)) == 17))
+    there = dd.from_pandas(changed, npartitions=3)
+    with pytest.raises(ValueError, match=f"change inside group {frame['who'].iloc[17]}:"):
+        mixture().fit(there[NAMES], there["y"], groups=there["who"], membership=there["age"])
 
 
 def test_predictions_are_lazy(rows):

@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from spectralmirror.rows.part import Part
 from spectralmirror.rows.reduce import reduce
 from tests.helpers.agreement import assert_alike, mixture_rows
 from tests.helpers.scans import mirror, mixture
+from tests.helpers.traits import COVARIATES, with_traits
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -78,6 +80,22 @@ def test_a_dataframe(which, there):
     assert_alike(found, make().fit(frame[NAMES], frame["y"], **options))
     assert found.feature_names_in_.tolist() == NAMES
     assert found.n_scans_ < 60
+
+
+def test_membership_and_known_classes(spark):
+    frame = with_traits(*mixture_rows(1000, 3))
+    make = partial(mixture, l2=1.0, n_init=3)
+    df = spark.createDataFrame(frame.replace({np.nan: None})).repartition(2).cache()
+    frame = df.toPandas()
+    scan = spectralmirror.spark.scan
+    columns = {"groups": "who", "membership": COVARIATES, "known": "class"}
+    source = scan(df, label="y", features=NAMES, **columns)
+    options = {name: frame[column] for name, column in columns.items()}
+    assert_alike(make().fit(source), make().fit(frame[NAMES], frame["y"], **options))
+    with pytest.raises(ValueError, match="column 'y' holds string"):
+        scan(df, label="w", membership=["age", "y"])
+    with pytest.raises(ValueError, match=r"change inside group \d+: use one value"):
+        make().fit(scan(df, label="y", features=NAMES, groups="who", membership=["a"]))
 
 
 def stored_files():

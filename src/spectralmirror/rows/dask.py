@@ -26,6 +26,7 @@ from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import RemoteRows
 from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows
 from spectralmirror.rows.survey import Encoding, Survey
+from spectralmirror.rows.traits import stacked, table_of_groups, trait_columns
 
 with needs_extra("dask", "spectralmirror.dask"):
     from dask.sizeof import sizeof
@@ -42,15 +43,22 @@ def dask_rows(
 ) -> tuple[PartitionedGroups, Any]:
     """Return the rows of Dask collections, and the names of the features if they have names."""
     names, dtype, blocks = _blocks(X)
-    columns = {"y": y, "sample_weight": sample_weight, "groups": groups}
+    columns = {
+        "y": y, "sample_weight": sample_weight, "groups": groups, "membership": membership,
+        "known": known,
+    }  # fmt: skip
+    of_groups = None
+    if groups is not None and _is_table_of_groups(membership, X):
+        of_groups, columns["membership"] = _literal(_OfGroups(membership)), None
     aligned = [_aligned(name, values, X, len(blocks)) for name, values in columns.items()]
+    if of_groups is not None:
+        aligned[3] = [of_groups] * len(blocks)
     parts = DaskParts(list(zip(blocks, *aligned, strict=True)))
     others = [_delayed(_survey, i, *row) for i, row in enumerate(zip(*aligned, strict=True))]
     survey = _computed(others)
     rows = RemoteRows.of(parts, int(X.shape[1]), dtype, survey)
-    if groups is None:
-        return PartitionedGroups(rows), names
-    return group_rows(rows, DaskGroups.of(rows)), names
+    partitions = None if groups is None else DaskGroups.of(rows)
+    return group_rows(rows, partitions, trait_columns(membership, known)), names
 
 
 def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None, dtype: Any) -> Any:
@@ -156,15 +164,27 @@ def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
     return found
 
 
-def _cut(values: Any, X: Any, name: str) -> list[Any]:
-    """Split a column in memory into the partitions of X."""
+def _is_table_of_groups(membership: Any, X: Any) -> bool:
+    """Return whether a frame in memory has a line for each group rather than for each row."""
+    if is_dask(membership) or not hasattr(getattr(membership, "index", None), "get_indexer"):
+        return False
+    return len(membership) != int(np.sum(_lengths(X)))
+
+
+def _lengths(X: Any) -> Any:
+    """Return the number of rows of each partition."""
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan]
     if np.isnan(lengths).any():
         import dask
 
         _, _, blocks = _blocks(X)
         lengths = dask.compute(*[_delayed(_length, block) for block in blocks])
-    ends = np.cumsum(lengths)
+    return lengths
+
+
+def _cut(values: Any, X: Any, name: str) -> list[Any]:
+    """Split a column in memory into the partitions of X."""
+    ends = np.cumsum(_lengths(X))
     if values.shape[:1] != (ends[-1],):
         raise ValueError(f"X has {ends[-1]} rows but {name} has {len(values)} values.")
     return np.split(values, ends[:-1])
@@ -207,16 +227,25 @@ def _merge(*values: Any) -> Any:
     return functools.reduce(operator.add, known) if known else None
 
 
-def _survey(number: int, y: Any, weight: Any, groups: Any) -> Survey:
+def _survey(number: int, y: Any, *others: Any) -> Survey:
     n = len(_column(y))
-    return Survey.of(_part(number, np.empty((n, 0)), y, weight, groups))
+    return Survey.of(_part(number, np.empty((n, 0)), y, *others))
 
 
 def _length(block: Any) -> int:
     return int(block.shape[0])
 
 
-def _part(number: int, X: Any, y: Any, weight: Any, groups: Any) -> Part:
+@dataclass(frozen=True, eq=False)
+class _OfGroups:
+    """Covariates in a frame whose index names the groups."""
+
+    table: Any
+
+
+def _part(
+    number: int, X: Any, y: Any, weight: Any, groups: Any, membership: Any, known: Any
+) -> Part:
     place = f"partition {number}"
     matrix = X.tocsr() if sparse.issparse(X) else _matrix(X, place)
     n = matrix.shape[0]
@@ -229,7 +258,10 @@ def _part(number: int, X: Any, y: Any, weight: Any, groups: Any) -> Part:
                 "partition them alike."
             )
     assert columns[0] is not None
-    return Part(matrix, columns[0], columns[1], columns[2], ((place, 0, n - 1),))
+    if isinstance(membership, _OfGroups):
+        membership = table_of_groups(membership.table, columns[2])
+    traits = stacked(membership, known, n, place)
+    return Part(matrix, columns[0], columns[1], columns[2], ((place, 0, n - 1),), traits=traits)
 
 
 def _matrix(X: Any, place: str) -> Any:

@@ -186,6 +186,10 @@ class GroupedRows(Protocol):
     def choose_groups(self, share: float, seed: int) -> Rows:
         """Return the rows, with keys, of about this share of the groups."""
 
+    def varying_group(self) -> Any:
+        """Return a group whose rows have different traits; None in memory, where none has."""
+        return None
+
     @property
     def n_present(self) -> int:
         """Number of rows with a positive weight."""

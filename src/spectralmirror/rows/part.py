@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from spectralmirror.rows.hashing import group_keys
 from spectralmirror.rows.messages import first_missing
-from spectralmirror.rows.types import AnyArray, Features
+from spectralmirror.rows.types import AnyArray, Features, Matrix
 
 __all__ = ["SURVEYED", "Part", "whole_groups"]
 
 #: Rows whose labels and groups are surveyed at a time.
 SURVEYED = 65_536
-_COLUMNS = ("X", "y", "weight", "groups", "choices")
+_COLUMNS = ("X", "y", "weight", "groups", "choices", "traits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,8 @@ class Part:
         Other columns by name, as pyarrow arrays, which go into an output unchanged.
     choices : ndarray of shape (n,) or None
         The values that name the choice set of each row; None if labels are binary.
+    traits : ndarray of shape (n, m) or None
+        What is known about each row's group (:mod:`spectralmirror.rows.traits`).
     """
 
     X: Features
@@ -47,6 +49,7 @@ class Part:
     places: tuple[tuple[str, int, int], ...] = ()
     kept: dict[str, Any] = field(default_factory=dict)
     choices: NDArray[Any] | None = None
+    traits: Matrix | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -81,6 +84,12 @@ class Part:
             ) from None
         keys = group_keys(found)[numbers]
         return keys if self.weight is None else keys[np.asarray(self.weight) > 0]
+
+    def group_of(self, key: np.uint64) -> list[Any]:
+        """Return the group that has a key, in a list; an empty one if there is none here."""
+        found = np.unique(np.asarray(self.groups))
+        here: list[Any] = found[group_keys(found) == key].tolist()
+        return here[:1]
 
     def check_groups(self) -> None:
         """Raise if a group is missing."""

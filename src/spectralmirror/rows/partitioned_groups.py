@@ -21,7 +21,7 @@ import numpy as np
 
 from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.part import whole_groups
+from spectralmirror.rows.part import Part, whole_groups
 from spectralmirror.rows.partitioned import PartitionedRows, StreamedRows
 from spectralmirror.rows.reduce import Sums, sum_of
 from spectralmirror.rows.types import AnyArray
@@ -117,6 +117,15 @@ class PartitionedGroups(GroupedRows):
         parts = [part for groups in self.partitions.read() for part in of(groups)]
         return Rows.joined(parts, in_order=False)
 
+    def varying_group(self) -> Any:
+        """Return a group whose rows have different traits."""
+        if self.is_remote:
+            key = self.partitions.map_reduce(_varying_key)[0]
+            return self.rows.parts.map_reduce(partial(_group_of, key=key))[0]
+        keys = (key for groups in self.partitions.read_keys() for key in _varying_key(groups))
+        key = next(keys)
+        return next(name for part in self.rows.parts.survey() for name in part.group_of(key))
+
     def reduce(self, statistic: Callable[[Block], T], factor: int = 1) -> T:
         """Return the sum of a statistic over blocks of whole groups that other processes hold."""
         if self.partitions is None:
@@ -144,14 +153,31 @@ def _sum_blocks(groups: InMemoryGroups, statistic: Callable[[Block], T], factor:
     return sum_of(groups.blocks(factor), statistic) if groups.n_present else None
 
 
+def _varying_key(groups: InMemoryGroups) -> list[Any]:
+    """Return the key of a group whose rows have different traits, in a list."""
+    keys, traits = groups.rows.keys, groups.rows.traits
+    assert keys is not None
+    assert traits is not None
+    _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    return list(keys[(traits != traits[first[numbers]]).any(axis=1)][:1])
+
+
+def _group_of(_number: int, _before: int, part: Part, key: Any) -> list[Any]:
+    return part.group_of(key)
+
+
 def _chosen(groups: InMemoryGroups, share: float, seed: int) -> list[Rows]:
     return [groups.choose_groups(share, seed)]
 
 
-def group_rows(rows: PartitionedRows, partitions: Any) -> PartitionedGroups:
+def group_rows(
+    rows: PartitionedRows, partitions: Any, trait_columns: Any = None
+) -> PartitionedGroups:
     """Return the rows in their groups; without groups if every row is its own group."""
-    grouped = PartitionedGroups(rows, partitions)
-    return grouped if grouped.n_groups < rows.n_present else PartitionedGroups(rows)
+    grouped = PartitionedGroups(rows, partitions, trait_columns)
+    if partitions is not None and grouped.n_groups < rows.n_present:
+        return grouped
+    return PartitionedGroups(rows, trait_columns=trait_columns)
 
 
 def joined_groups(blocks: Iterator[Rows]) -> Iterator[InMemoryGroups]:

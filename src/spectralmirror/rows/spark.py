@@ -26,6 +26,7 @@ from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import RemoteRows
 from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows, joined_groups
 from spectralmirror.rows.survey import Encoding, Survey
+from spectralmirror.rows.traits import CLASSES, ENCODE, TraitColumns, stacked
 
 with needs_extra("spark", "spectralmirror.spark"):
     from spectralmirror.rows.files.arrow import column_values, matrix
@@ -44,6 +45,8 @@ def scan(
     features: str | Sequence[str] | None = None,
     groups: str | None = None,
     sample_weight: str | None = None,
+    membership: str | Sequence[str] | None = None,
+    known: str | None = None,
 ) -> SparkSource:
     """Describe the rows of a Spark DataFrame, for ``fit``.
 
@@ -58,6 +61,11 @@ def scan(
         None means all other columns of numbers.
     groups, sample_weight : str, default=None
         The columns of groups, and of weights.
+    membership : str or list of str, default=None
+        Columns of covariates on which the weights of the classes depend, the same in all rows of a
+        group.
+    known : str, default=None
+        The column of known classes, counted from 0; -1 or null if a class is not known.
 
     Returns
     -------
@@ -66,7 +74,9 @@ def scan(
     """
     with needs_extra("spark", "spectralmirror.spark"):
         import pyspark  # noqa: F401
-    return SparkSource.of(df, label, features, groups, sample_weight)
+    traits = (membership,) if isinstance(membership, str) else tuple(membership or ())
+    others = {"groups": groups, "weight": sample_weight, "membership": traits, "known": known}
+    return SparkSource.of(df, label, features, others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,25 +95,30 @@ class SparkSource:
     columns: Columns
 
     @classmethod
-    def of(cls, df: Any, label: str, features: Any, groups: Any, weight: Any) -> SparkSource:
+    def of(cls, df: Any, label: str, features: Any, others: dict[str, Any]) -> SparkSource:
         """Check the columns; only the length of an array column is computed."""
         types = {field.name: field.dataType for field in df.schema.fields}
-        taken = [name for name in (label, groups, weight) if name is not None]
+        single = label, others["groups"], others["weight"], others["known"]
+        taken = [*(name for name in single if name is not None), *others["membership"]]
         wanted = [features] if isinstance(features, str) else features
         for name in [*taken, *(wanted or [])]:
             if name not in types:
                 raise ValueError(f"The DataFrame has no column {name!r}{did_you_mean(name, types)}")
         kinds = {name: kind.simpleString() for name, kind in types.items()}
+        for name in (*others["membership"], others["known"]):
+            if name is not None and not _is_number(kinds[name]):
+                what = f"{CLASSES};" if name == others["known"] else f"membership: {ENCODE};"
+                raise ValueError(f"{what} column {name!r} holds {kinds[name]}.")
         if wanted is None:
             wanted = [n for n in types if n not in taken and _is_number(kinds[n])]
         if len(wanted) == 1 and not _is_number(kinds[wanted[0]]):
             df, width = _as_array(df, wanted[0], kinds[wanted[0]])
             kind = df.schema[wanted[0]].dataType.elementType.simpleString()
-            columns = Columns(tuple(wanted), width, common_dtype([kind]), label, groups, weight)
+            columns = Columns(tuple(wanted), width, common_dtype([kind]), label, **others)
         else:
             check_columns({name: kinds[name] for name in wanted})
             dtype = common_dtype([kinds[name] for name in wanted])
-            columns = Columns(tuple(wanted), None, dtype, label, groups, weight)
+            columns = Columns(tuple(wanted), None, dtype, label, **others)
         return cls(df.select(*columns.all), columns)
 
     def grouped_rows(self) -> tuple[PartitionedGroups, Any]:
@@ -113,9 +128,8 @@ class SparkSource:
         survey = functools.reduce(operator.add, (one.as_one_part() for one in surveys))
         rows = RemoteRows.of(SparkParts(stored), columns.n_features, columns.dtype, survey)
         names = None if columns.width is not None else list(columns.features)
-        if columns.groups is None:
-            return PartitionedGroups(rows), names
-        return group_rows(rows, SparkGroups.of(rows, columns)), names
+        groups = None if columns.groups is None else SparkGroups.of(rows, columns)
+        return group_rows(rows, groups, columns.traits), names
 
 
 @dataclass(frozen=True)
@@ -128,6 +142,14 @@ class Columns:
     label: str
     groups: str | None
     weight: str | None
+    membership: tuple[str, ...]
+    known: str | None
+
+    @property
+    def traits(self) -> TraitColumns | None:
+        """What is known about the group of each row."""
+        found = TraitColumns(self.membership, self.known is not None)
+        return found if len(found) else None
 
     @property
     def n_features(self) -> int:
@@ -137,7 +159,9 @@ class Columns:
     @property
     def all(self) -> list[str]:
         """All columns that are needed."""
-        named = [*self.features, self.label, self.groups, self.weight]
+        named = [
+            *self.features, self.label, self.groups, self.weight, *self.membership, self.known,
+        ]  # fmt: skip
         return list(dict.fromkeys(name for name in named if name is not None))
 
     def parts(self, batches: Iterator[Any], number: int) -> Iterator[Part]:
@@ -165,10 +189,14 @@ class Columns:
             X = column_values(values).astype(self.dtype, copy=False).reshape(-1, self.width)
         others: list[Any] = [
             None if name is None else column_values(batch.column(name))
-            for name in (self.label, self.weight, self.groups)
+            for name in (self.label, self.weight, self.groups, self.known)
         ]
+        membership = tuple(column_values(batch.column(name)) for name in self.membership)
+        traits = None
+        if self.traits is not None:
+            traits = stacked(membership, others[3], len(X), place)
         places = ((place, before, before + len(X) - 1),)
-        return Part(X, others[0], others[1], others[2], places)
+        return Part(X, others[0], others[1], others[2], places, traits=traits)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from spectralmirror.rows.files.arrow import column_values
 from spectralmirror.rows.part import Part
@@ -204,9 +205,9 @@ class Writer:
 
 def _as_batch(part: Part) -> Any:
     """Return the rows with their features as one column of lists."""
-    X = np.ascontiguousarray(part.X)
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), X.shape[1])
-    columns = {"X": lists, "y": pa.array(part.y)}
+    columns = {"X": _as_lists(part.X), "y": pa.array(part.y)}
+    if part.traits is not None:
+        columns["traits"] = _as_lists(part.traits)
     for name in ("weight", "groups"):
         values = getattr(part, name)
         if values is not None:
@@ -214,19 +215,30 @@ def _as_batch(part: Part) -> Any:
     return pa.RecordBatch.from_pydict(columns)
 
 
+def _as_lists(matrix: Any) -> Any:
+    lines = np.ascontiguousarray(matrix)
+    return pa.FixedSizeListArray.from_arrays(pa.array(lines.ravel()), lines.shape[1])
+
+
+def _as_matrix(lists: Any) -> NDArray[Any]:
+    found: NDArray[Any] = lists.flatten().to_numpy().reshape(len(lists), lists.type.list_size)
+    return found
+
+
 def _read(file: Any, number: int) -> Iterator[Part]:
     """Yield the parts of a file; their features are not copied."""
     place, before = f"partition {number}", 0
     for i in range(file.num_record_batches):
         batch = file.get_batch(i)
-        lists = batch.column("X")
-        X = lists.flatten().to_numpy().reshape(len(lists), lists.type.list_size)
+        X, names = _as_matrix(batch.column("X")), batch.schema.names
+        traits = _as_matrix(batch.column("traits")) if "traits" in names else None
         y, weight, groups = (
-            column_values(batch.column(name)) if name in batch.schema.names else None
+            column_values(batch.column(name)) if name in names else None
             for name in ("y", "weight", "groups")
         )
         assert y is not None
-        yield Part(X, y, weight, groups, ((place, before, before + len(X) - 1),))
+        places = ((place, before, before + len(X) - 1),)
+        yield Part(X, y, weight, groups, places, traits=traits)
         before += len(X)
 
 

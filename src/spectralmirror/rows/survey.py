@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from spectralmirror.rows.labels import check_classes, signs, unique_labels
 from spectralmirror.rows.memory import BLOCK_BYTES, Rows
 from spectralmirror.rows.messages import first_missing
 from spectralmirror.rows.part import Part
-from spectralmirror.rows.types import Features, Matrix
 from spectralmirror.rows.weights import WeightSums
 
 __all__ = ["Encoding", "Survey"]
@@ -93,36 +91,24 @@ class Encoding:
         Precision of the features.
     block_bytes : int
         Size of the blocks in which the rows are summed.
-    n_traits : int
-        Number of columns, after those of the features, that hold traits of groups.
     """
 
     classes: NDArray[Any]
     weights: WeightSums
     dtype: np.dtype[Any]
     block_bytes: int = BLOCK_BYTES
-    n_traits: int = 0
 
     def rows(self, part: Part, start: int = 0, *, keyed: bool = False) -> Rows:
         """Return the rows with a positive weight, numbered from `start`, with keys if `keyed`."""
         weight = None
         if part.weight is not None:
             weight = self.weights.scaled(np.asarray(part.weight, np.float64), self.dtype)
-        X, traits = self._separated(part.X)
         rows = Rows(
-            X.astype(self.dtype, copy=False),
+            part.X.astype(self.dtype, copy=False),
             signs(part.y, self.classes, self.dtype),
             weight,
             self.block_bytes,
             place=part.place,
-            traits=traits,
+            traits=part.traits,
         )
         return replace(rows.present(), start=start, keys=part.keys if keyed else None)
-
-    def _separated(self, X: Features) -> tuple[Features, Matrix | None]:
-        """Return the features, and the traits of groups in the columns behind them."""
-        if not self.n_traits or not X.shape[1]:  # a survey reads no features
-            return X, None
-        d = X.shape[1] - self.n_traits
-        traits = X[:, d:].toarray() if sparse.issparse(X) else X[:, d:]
-        return X[:, :d], np.array(traits, dtype=np.float64, order="C")

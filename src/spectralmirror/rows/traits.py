@@ -13,17 +13,30 @@ from spectralmirror.rows.feature_table import find_column_without_numbers
 from spectralmirror.rows.grouped import Block, GroupedRows
 from spectralmirror.rows.messages import refuse_masked
 from spectralmirror.rows.reduce import reduce
-from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = [
+    "CLASSES",
+    "ENCODE",
     "TraitColumns",
     "TraitSums",
     "check_agreement",
     "check_known",
     "check_membership",
     "check_traits",
+    "is_table_of_groups",
+    "stacked",
+    "table_of_groups",
+    "trait_columns",
     "traits_of_rows",
 ]
+
+#: What to do about columns that are no numbers.
+ENCODE = "encode categories as 0 and 1 first"
+CLASSES = (
+    "known must hold a whole number for each row: the class of its group, counted from 0, or -1 if "
+    "it is not known"
+)
 
 
 @dataclass(frozen=True)
@@ -101,10 +114,7 @@ def check_traits(grouped: GroupedRows, columns: TraitColumns) -> TraitSums:
     q = len(columns.names)
     _check_finite(sums.mean + sums.scatter, (*columns.names, "known"))
     if sums.n_varying:
-        raise ValueError(
-            f"membership and known must be the same in all rows of a group, but they change inside "
-            f"{sums.n_varying:,} groups: use one value for each group."
-        )
+        raise _change_inside(grouped.varying_group())
     constant = np.flatnonzero(sums.least[:q] == sums.most[:q])
     if len(constant):
         raise ValueError(
@@ -112,10 +122,7 @@ def check_traits(grouped: GroupedRows, columns: TraitColumns) -> TraitSums:
             "says nothing about their classes: leave it out."
         )
     if columns.has_known and (sums.n_unclear or sums.least[-1] < -1):
-        raise ValueError(
-            "known must hold a whole number for each row: the class of its group, counted from 0, "
-            "or -1 if it is not known."
-        )
+        raise ValueError(f"{CLASSES}.")
     return sums
 
 
@@ -151,42 +158,41 @@ def check_membership(membership: Any, n: int, groups: Any) -> tuple[Matrix, tupl
     """
     refuse_masked(membership, "membership")
     table = membership
-    if _is_indexed_by_group(membership, n, groups):
-        table = _of_groups(membership, groups)
+    if is_table_of_groups(membership, n, groups):
+        table = table_of_groups(membership, groups)
     named = hasattr(membership, "columns")
     try:
-        values = np.asarray(table, dtype=np.float64)
+        values = _floats(table)
     except (TypeError, ValueError):
         found = find_column_without_numbers(table) if named else None
         where = "" if found is None else f" ({found})"
-        raise ValueError(
-            f"membership must hold numbers: encode categories as 0 and 1 first{where}."
-        ) from None
+        raise ValueError(f"membership must hold numbers: {ENCODE}{where}.") from None
     values = values.reshape(-1, 1) if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != n or not values.shape[1]:
         raise ValueError(
             f"membership must have a line for each of {n} rows, or for each group as a DataFrame "
             f"whose index names the groups; got shape {np.shape(membership)}."
         )
-    if named:
-        names = tuple(map(str, membership.columns))
-    elif getattr(membership, "name", None) is not None:
-        names = (str(membership.name),)
-    else:
-        names = tuple(f"z{j}" for j in range(values.shape[1]))
+    names = _names_of(membership)
     _check_finite(values.sum(axis=0), names)
     return values, names
 
 
-def _is_indexed_by_group(membership: Any, n: int, groups: Any) -> bool:
-    """Return whether a DataFrame, or Series, has a line for each group rather than for each row."""
+def is_table_of_groups(membership: Any, n: int, groups: Any) -> bool:
+    """Return whether a DataFrame, or Series, has a line for each group rather than for each row.
+
+    As many lines as rows are taken for lines of the rows, unless every row has a group of its own
+    and the index names just these groups.
+    """
     index = getattr(membership, "index", None)
     if groups is None or index is None or not hasattr(index, "get_indexer"):
         return False
-    return len(index) != n or (index.is_unique and bool(np.isin(np.asarray(groups), index).all()))
+    if len(index) != n:
+        return True
+    return bool(index.is_unique and index.isin(groups).all() and len(np.unique(groups)) == n)
 
 
-def _of_groups(membership: Any, groups: Any) -> Any:
+def table_of_groups(membership: Any, groups: Any) -> Any:
     """Return the line of each row's group."""
     index, values = membership.index, np.asarray(groups)
     if not index.is_unique:
@@ -205,17 +211,68 @@ def _of_groups(membership: Any, groups: Any) -> Any:
 def check_known(known: Any, n: int) -> Vector:
     """Return the class of each row's group, -1 if it is not known."""
     refuse_masked(known, "known")
-    try:
-        values = np.asarray(known, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.full(n, np.nan)
-    whole = values.shape == (n,) and bool((np.isfinite(values) & (values % 1 == 0)).all())
-    if not whole or (values < -1).any():
-        raise ValueError(
-            f"known must hold a whole number for each of {n} rows: the class of its group, counted "
-            "from 0, or -1 if it is not known."
-        )
+    values = _classes(known)
+    if values.shape != (n,) or (values < -1).any() or (values % 1 != 0).any():
+        raise ValueError(f"{CLASSES}; got shape {values.shape} for {n} rows.")
     return values
+
+
+def stacked(membership: Any, known: Any, n: int, place: str) -> Matrix | None:
+    """Return the traits of n rows of a source; None if there are none.
+
+    `membership` has a line for each row, or is a tuple of columns; `place` says where the rows come
+    from.
+    """
+    if membership is None and known is None:
+        return None
+    given = membership if isinstance(membership, tuple) else (membership,)
+    try:
+        found = [_floats(one) for one in given if one is not None]
+    except (TypeError, ValueError):
+        raise ValueError(f"membership must hold numbers: {ENCODE} ({place}).") from None
+    if known is not None:
+        found.append(_classes(known))
+    for values in found:
+        if values.shape[:1] != (n,) or values.ndim > 2:
+            raise ValueError(
+                f"membership and known must have a line for each of {n} rows, got shape "
+                f"{values.shape} ({place})."
+            )
+    return np.column_stack(found)
+
+
+def trait_columns(membership: Any, known: Any) -> TraitColumns | None:
+    """Return what the columns of arrays or frames are; None if there are none."""
+    if membership is None and known is None:
+        return None
+    names = () if membership is None else _names_of(membership)
+    return TraitColumns(names, known is not None)
+
+
+def _names_of(membership: Any) -> tuple[str, ...]:
+    """Return the names of covariates; z0, z1, ... if they have none."""
+    if hasattr(membership, "columns"):
+        return tuple(map(str, membership.columns))
+    if hasattr(membership, "to_frame") and membership.name is not None:
+        return (str(membership.name),)
+    q = 1 if np.ndim(membership) == 1 else np.shape(membership)[1]
+    return tuple(f"z{j}" for j in range(q))
+
+
+def _classes(known: Any) -> Vector:
+    """Return known classes as numbers, -1 for those that are missing."""
+    try:
+        values = _floats(known)
+    except (TypeError, ValueError):
+        raise ValueError(f"{CLASSES}.") from None
+    return np.where(np.isnan(values), -1.0, values)
+
+
+def _floats(values: Any) -> AnyArray:
+    """Return numbers as floats, NaN for missing ones of any kind."""
+    if hasattr(values, "isna"):
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(values, dtype=np.float64)
 
 
 def check_agreement(traits: Matrix, groups: Any, numbers: NDArray[np.int64] | None) -> None:
@@ -223,10 +280,15 @@ def check_agreement(traits: Matrix, groups: Any, numbers: NDArray[np.int64] | No
     if numbers is None:
         return
     _, first = np.unique(numbers, return_index=True)
-    apart = np.flatnonzero((traits != traits[first[numbers]]).any(axis=1))
+    expected = traits[first[numbers]]
+    missing = np.isnan(traits) & np.isnan(expected)  # which is said later
+    apart = np.flatnonzero(((traits != expected) & ~missing).any(axis=1))
     if len(apart):
-        group = np.asarray(groups)[[apart[0]]].tolist()[0]
-        raise ValueError(
-            "membership and known must be the same in all rows of a group, but they change inside "
-            f"group {group!r}: use one value for each group."
-        )
+        raise _change_inside(np.asarray(groups)[[apart[0]]].tolist()[0])
+
+
+def _change_inside(group: Any) -> ValueError:
+    return ValueError(
+        "membership and known must be the same in all rows of a group, but they change inside "
+        f"group {group!r}: use one value for each group."
+    )

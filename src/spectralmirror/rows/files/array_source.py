@@ -14,6 +14,7 @@ from scipy import sparse
 from spectralmirror.rows.column_types import check_columns, common_dtype
 from spectralmirror.rows.files.paths import paths_of
 from spectralmirror.rows.part import SURVEYED, Part
+from spectralmirror.rows.traits import TraitColumns, stacked, trait_columns
 
 __all__ = ["ArrayParts", "OwnParts"]
 
@@ -27,21 +28,32 @@ class ArrayParts:
     groups: Any
     weight: Any
     place: str
+    membership: Any = None
+    known: Any = None
     names: None = None
 
     @classmethod
-    def of(cls, source: Any, label: Any, groups: Any, weight: Any) -> ArrayParts:
+    def of(
+        cls,
+        source: Any,
+        label: Any,
+        groups: Any,
+        weight: Any,
+        membership: Any = None,
+        known: Any = None,
+    ) -> ArrayParts:
         """Open the arrays."""
         X = _array(source)
-        y, groups, weight = (
-            None if value is None else _array(value) for value in (label, groups, weight)
+        y, groups, weight, membership, known = (
+            None if value is None else _array(value)
+            for value in (label, groups, weight, membership, known)
         )
         if X.ndim != 2 or not X.shape[1]:
             raise ValueError(
                 f"X must be a table of rows and columns (Expected 2D array), got shape {X.shape}."
             )
         check_columns({"X": X.dtype})
-        others = {"label": y, "groups": groups, "sample_weight": weight}
+        others = {"label": y, "groups": groups, "sample_weight": weight, "known": known}
         for name, values in others.items():
             if values is not None and values.shape != X.shape[:1]:
                 raise ValueError(
@@ -49,7 +61,7 @@ class ArrayParts:
                     f"{values.shape}."
                 )
         place = str(source) if isinstance(source, str | Path) else "the array"
-        return cls(X, y, groups, weight, place)
+        return cls(X, y, groups, weight, place, membership, known)
 
     @property
     def n_features(self) -> int:
@@ -86,12 +98,18 @@ class ArrayParts:
             yield replace(part, X=np.asarray(part.X).astype(dtype, copy=False))
 
     def _part(self, start: int, end: int) -> Part:
-        y, weight, groups = (
+        y, weight, groups, membership, known = (
             None if values is None else np.asarray(values[start:end])
-            for values in (self.y, self.weight, self.groups)
+            for values in (self.y, self.weight, self.groups, self.membership, self.known)
         )
         y = np.empty(end - start) if y is None else y
-        return Part(self.X[start:end], y, weight, groups, ((self.place, start, end - 1),))
+        part = Part(self.X[start:end], y, weight, groups, ((self.place, start, end - 1),))
+        return replace(part, traits=stacked(membership, known, len(part), part.place))
+
+    @property
+    def trait_columns(self) -> TraitColumns | None:
+        """What is known about the group of each row."""
+        return trait_columns(self.membership, self.known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +118,7 @@ class OwnParts:
 
     blocks: Callable[[], Iterable[Any]]
     first: Part
+    traits: TraitColumns | None
     has_labels: bool = True
     names: None = None
 
@@ -118,6 +137,11 @@ class OwnParts:
         """Whether there are groups."""
         return self.first.groups is not None
 
+    @property
+    def trait_columns(self) -> TraitColumns | None:
+        """What is known about the group of each row."""
+        return self.traits
+
     @classmethod
     def of(cls, source: Any) -> OwnParts:
         """Read the first block, which determines the number and precision of the features."""
@@ -127,11 +151,11 @@ class OwnParts:
                 "pass the function that makes it, or an object with __iter__."
             )
         blocks = source if callable(source) else lambda: source
-        parts = (_own_part(block, number) for number, block in enumerate(blocks()))
-        first = next((part for part in parts if len(part)), None)
-        if first is None:
-            raise ValueError("There are no rows (0 samples).")
-        return cls(blocks, first)
+        for number, block in enumerate(blocks()):
+            part = _own_part(block, number)
+            if len(part):
+                return cls(blocks, part, trait_columns(*(*block, *[None] * 4)[4:6]))
+        raise ValueError("There are no rows (0 samples).")
 
     def survey(self) -> Iterator[Part]:
         """Yield the parts."""
@@ -150,6 +174,11 @@ class OwnParts:
             )
         if common_dtype([part.X.dtype]).itemsize > self.dtype.itemsize:
             raise ValueError(f"X is {part.X.dtype} in {where}, but {self.dtype} in the first.")
+        if _width(part.traits) != _width(first.traits):
+            raise ValueError(
+                f"{where} and the first block do not both have the same columns of membership and "
+                "known."
+            )
         for name in ("y", "groups", "weight"):
             ours, theirs = getattr(part, name), getattr(first, name)
             if (ours is None) != (theirs is None):
@@ -168,12 +197,13 @@ class OwnParts:
 
 def _own_part(block: Any, number: int) -> Part:
     place = f"block {number}"
-    if not isinstance(block, tuple) or not 2 <= len(block) <= 4:
+    if not isinstance(block, tuple) or not 2 <= len(block) <= 6:
         raise ValueError(
             f"Your own reader yields tuples (X, y), (X, y, groups) or (X, y, groups, "
-            f"sample_weight), but {place} is a {type(block).__name__}."
+            "sample_weight, membership, known), the last of which may be left out or None, but "
+            f"{place} is a {type(block).__name__}."
         )
-    X, y, groups, weight = (*block, None, None)[:4]
+    X, y, groups, weight, membership, known = (*block, None, None, None, None)[:6]
     if sparse.issparse(X):
         raise ValueError(f"X is sparse in {place}: pass arrays, X.toarray().")
     X, y = np.asarray(X), np.asarray(y)
@@ -184,7 +214,12 @@ def _own_part(block: Any, number: int) -> Part:
     for name, values in zip(("y", "groups", "sample_weight"), (y, *others), strict=True):
         if values is not None and values.shape != X.shape[:1]:
             raise ValueError(f"X has {len(X)} rows in {place} but {name} has {values.shape}.")
-    return Part(X, y, others[1], others[0], ((place, 0, len(X) - 1),))
+    traits = stacked(membership, known, len(X), place)
+    return Part(X, y, others[1], others[0], ((place, 0, len(X) - 1),), traits=traits)
+
+
+def _width(traits: NDArray[Any] | None) -> int:
+    return 0 if traits is None else int(traits.shape[1])
 
 
 def _kind_of(values: NDArray[Any]) -> str:

@@ -14,6 +14,7 @@ from spectralmirror.rows.files.arrow import column_values, fill
 from spectralmirror.rows.files.reader import Batch, Reader
 from spectralmirror.rows.messages import did_you_mean
 from spectralmirror.rows.part import SURVEYED, Part
+from spectralmirror.rows.traits import CLASSES, ENCODE, TraitColumns, stacked
 
 __all__ = ["Columns"]
 
@@ -32,6 +33,10 @@ class Columns:
         The other columns that are needed.
     dtype : dtype
         Precision of the features.
+    membership : tuple of str
+        Columns of covariates of the groups.
+    known : str or None
+        The column of known classes.
     """
 
     readers: list[Reader]
@@ -40,6 +45,8 @@ class Columns:
     groups: str | None
     weight: str | None
     dtype: np.dtype[Any]
+    membership: tuple[str, ...] = ()
+    known: str | None = None
 
     @classmethod
     def of(
@@ -49,24 +56,39 @@ class Columns:
         features: str | Sequence[str] | None,
         groups: str | None,
         weight: str | None,
+        membership: str | Sequence[str] | None = None,
+        known: str | None = None,
     ) -> Columns:
         """Check the names and types of the columns in every file."""
-        others = [name for name in (label, groups, weight) if name is not None]
+        membership = (membership,) if isinstance(membership, str) else tuple(membership or ())
+        others = [name for name in (label, groups, weight, known) if name is not None]
         types = {name: _known_type(readers, name) for name in readers[0].types}
         if features is None:
             numbers = [name for name, kind in types.items() if is_number(kind)]
-            features = [name for name in numbers if name not in others]
+            features = [name for name in numbers if name not in (*others, *membership)]
         features = [features] if isinstance(features, str) else list(features)
         _check_names(others, features, readers[0].name)
+        _check_names(others, list(membership), readers[0].name, "membership")
         for reader in readers:
             _check_file(reader, others, features, label, weight)
+            _check_traits(reader, membership, known)
             _check_agreement(reader, others, types, readers[0].name)
         kinds = {str(reader.types[name]) for reader in readers for name in features}
-        return cls(readers, features, label, groups, weight, common_dtype(kinds))
+        dtype = common_dtype(kinds)
+        return cls(readers, features, label, groups, weight, dtype, membership, known)
 
-    def with_features(self, features: list[str]) -> Columns:
-        """Return the same files with other features."""
-        return Columns.of(self.readers, self.label, features, self.groups, self.weight)
+    def with_features(self, features: list[str], membership: Sequence[str] = ()) -> Columns:
+        """Return the same files with other features, and other covariates if some are given."""
+        return Columns.of(
+            self.readers, self.label, features, self.groups, self.weight,
+            membership or self.membership, self.known,
+        )  # fmt: skip
+
+    @property
+    def trait_columns(self) -> TraitColumns | None:
+        """What is known about the group of each row."""
+        found = TraitColumns(self.membership, self.known is not None)
+        return found if len(found) else None
 
     @property
     def names(self) -> list[str]:
@@ -88,6 +110,12 @@ class Columns:
         """Whether there is a column of groups."""
         return self.groups is not None
 
+    @property
+    def others(self) -> list[str]:
+        """The columns that are needed besides features."""
+        named = (self.label, self.weight, self.groups, *self.membership, self.known)
+        return list(dict.fromkeys(name for name in named if name is not None))
+
     def survey(self) -> Iterator[Part]:
         """Yield everything but the features."""
         yield from replace(self, features=[]).read(SURVEYED, self.dtype)
@@ -98,10 +126,10 @@ class Columns:
             for name in keep:
                 if name not in reader.types:
                     raise ValueError(f"{reader.name} has no column {name!r} to keep.")
-        others = [name for name in (self.label, self.weight, self.groups) if name is not None]
-        columns = list(dict.fromkeys([*self.features, *others, *keep]))
+        columns = list(dict.fromkeys([*self.features, *self.others, *keep]))
         unchanged = {self.label, self.groups, *keep}
-        numbers = [n for n in (*self.features, self.weight) if n and n not in unchanged]
+        floats = (*self.features, *self.membership, self.weight, self.known)
+        numbers = [n for n in floats if n and n not in unchanged]
         part = _Assembly(self, n_rows, dtype, keep)
         for reader in self.readers:
             for batch in reader.batches(columns, n_rows, numbers):
@@ -115,21 +143,23 @@ class Columns:
             yield part.finish()
 
 
-def _check_names(roles: list[str], features: list[str], first: str) -> None:
+def _check_names(
+    roles: list[str], features: list[str], first: str, what: str = "the features"
+) -> None:
     """Raise if a column is named by anything but text, or named twice."""
     for name in (*roles, *features):
         if not isinstance(name, str):
             raise ValueError(f"Columns are named by text, got {type(name).__name__}.")
-    if not features:
+    if not features and what == "the features":
         raise ValueError(f"{first} has no column of numbers besides {roles}.")
     for name in roles:
         if [*roles, *features].count(name) > 1:
             raise ValueError(
-                f"Column {name!r} can be only one thing: label, groups, weight or feature."
+                f"Column {name!r} can be only one thing: label, groups, weight, known or feature."
             )
     for name in features:
         if features.count(name) > 1:
-            raise ValueError(f"Column {name!r} is among the features twice: name it once.")
+            raise ValueError(f"Column {name!r} is among {what} twice: name it once.")
 
 
 def _check_file(
@@ -147,6 +177,21 @@ def _check_file(
             f"Label {label!r} of {reader.name} holds bytes, or text that is not UTF-8: "
             "save the file as UTF-8."
         )
+
+
+def _check_traits(reader: Reader, membership: Sequence[str], known: str | None) -> None:
+    """Raise if a column of covariates or of known classes is missing, or holds no numbers."""
+    types = reader.types
+    for name in membership:
+        if name not in types:
+            raise ValueError(f"{reader.name} has no column {name!r}{did_you_mean(name, types)}")
+        if not is_number(types[name]):
+            raise ValueError(
+                f"membership must hold numbers, but column {name!r} of {reader.name} holds "
+                f"{types[name]}: {ENCODE}."
+            )
+    if known is not None and not is_number(types[known]):
+        raise ValueError(f"{CLASSES}; column {known!r} of {reader.name} holds {types[known]}.")
 
 
 def _check_agreement(reader: Reader, names: list[str], types: dict[str, Any], first: str) -> None:
@@ -186,10 +231,8 @@ class _Assembly:
         rows = batch.table.slice(start, count)
         X = self.X[self.length : self.length + count]
         fill(X, [rows.column(name) for name in self.columns.features])
-        others = (self.columns.label, self.columns.weight, self.columns.groups, *self.keep)
-        for name in dict.fromkeys(others):
-            if name is not None:
-                self.pieces.setdefault(name, []).append(rows.column(name))
+        for name in dict.fromkeys((*self.columns.others, *self.keep)):
+            self.pieces.setdefault(name, []).append(rows.column(name))
         row = batch.first_row + start
         if self.places and self.places[-1][0] == batch.name:
             row = self.places.pop()[1]
@@ -200,13 +243,21 @@ class _Assembly:
     def finish(self) -> Part:
         """Return the part."""
         columns, n = self.columns, self.length
-        label, weight, groups = (
-            None if name is None else np.concatenate(list(map(column_values, self.pieces[name])))
-            for name in (columns.label, columns.weight, columns.groups)
+        values = {
+            name: np.concatenate(list(map(column_values, self.pieces[name])))
+            for name in columns.others
+        }
+        label, weight, groups, known = (
+            None if name is None else values[name]
+            for name in (columns.label, columns.weight, columns.groups, columns.known)
         )
         y = np.empty(n) if label is None else label
         kept = {name: _one_array(self.pieces[name]) for name in self.keep}
-        return Part(self.X[:n], y, weight, groups, tuple(self.places), kept)
+        part = Part(self.X[:n], y, weight, groups, tuple(self.places), kept)
+        if columns.trait_columns is None:
+            return part
+        membership = tuple(values[name] for name in columns.membership)
+        return replace(part, traits=stacked(membership, known, n, part.place))
 
 
 def _one_array(pieces: list[Any]) -> Any:

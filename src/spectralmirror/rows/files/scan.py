@@ -36,6 +36,8 @@ def scan(
     features: Sequence[str] | None = None,
     groups: Any = None,
     sample_weight: Any = None,
+    membership: Any = None,
+    known: Any = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Scan:
     """Describe rows that do not fit into memory, for ``fit`` and :meth:`Scan.map_to`.
@@ -50,16 +52,23 @@ def scan(
         such as ``"part-*.parquet"``, or a list of these. A list is read in its order, a folder or
         glob in the order of the names. One ``.npy`` file. A polars or pandas frame. Or your own
         reader: anything that yields tuples ``(X, y)``, ``(X, y, groups)`` or
-        ``(X, y, groups, sample_weight)`` every time it is iterated over, or called.
+        ``(X, y, groups, sample_weight, membership, known)`` every time it is iterated over, or
+        called; what comes after y may be left out, or None.
     label : str, default=None
         The column of labels; not needed to predict. For arrays and ``.npy``, an array of labels or
         its path.
     features : list of str, default=None
-        The columns of features. None means all columns of numbers except label, groups and weight.
-        In CSV files the first megabyte decides which columns are numbers: name them to be sure.
+        The columns of features. None means all columns of numbers without another role. In CSV
+        files the first megabyte decides which columns are numbers: name them to be sure.
     groups, sample_weight : str, default=None
         The columns of groups and of weights, or arrays as for the label. If the rows of a group
         are not contiguous, they are brought together in temporary files.
+    membership : list of str, default=None
+        Columns of covariates on which the weights of the classes depend, the same in all rows of a
+        group; or an array of shape (n_samples, n_covariates), or its path.
+    known : str, default=None
+        The column of known classes, counted from 0; -1 or a missing value if a class is not known.
+        Or an array of them, or its path.
     block_bytes : int, default=4_000_000
         Size of a block of rows. About ten times this, and a sample of at most 200 MB, are in
         memory at any time, however long the files or their row groups are.
@@ -89,18 +98,22 @@ def scan(
     if _is_array(source):
         if features is not None:
             raise ValueError("features names columns, but arrays have no names.")
-        return Scan(ArrayParts.of(source, label, groups, sample_weight), block_bytes)
+        parts = ArrayParts.of(source, label, groups, sample_weight, membership, known)
+        return Scan(parts, block_bytes)
     if is_readable(source):
-        columns = Columns.of(readers_of(source), label, features, groups, sample_weight)
-        return Scan(columns, block_bytes)
+        readers = readers_of(source)
+        roles = (label, features, groups, sample_weight, membership, known)
+        return Scan(Columns.of(readers, *roles), block_bytes)
     if isinstance(source, bytes | dict) or not (callable(source) or isinstance(source, Iterable)):
         raise ValueError(
             f"scan cannot read {type(source).__name__}: pass paths, a frame, a pyarrow dataset, an "
             "array, or something that yields tuples (X, y)."
         )
-    if features is not None or any(v is not None for v in (label, groups, sample_weight)):
+    others = (features, label, groups, sample_weight, membership, known)
+    if any(value is not None for value in others):
         raise ValueError(
-            "Your own reader yields (X, y, groups, sample_weight) itself: pass no columns."
+            "Your own reader yields (X, y, groups, sample_weight, membership, known) itself: pass "
+            "no columns."
         )
     return Scan(OwnParts.of(source), block_bytes)
 
@@ -135,10 +148,10 @@ class Scan:
         for part in map(contiguity.add, parts.survey()):
             survey = (survey + Survey.of(part)).as_one_part()
         rows = StreamedRows.of(parts, parts.n_features, parts.dtype, survey, self.block_bytes)
-        if not parts.has_groups:
-            return PartitionedGroups(rows), parts.names
-        groups = ContiguousGroups(rows) if contiguity.is_contiguous else SpilledGroups(rows)
-        return group_rows(rows, groups), parts.names
+        groups: Any = None
+        if parts.has_groups:
+            groups = ContiguousGroups(rows) if contiguity.is_contiguous else SpilledGroups(rows)
+        return group_rows(rows, groups, parts.trait_columns), parts.names
 
     def map_to(
         self, path: str | Path, method: Callable[..., Any], *, keep: Sequence[str] = ()
