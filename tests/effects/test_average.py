@@ -8,8 +8,8 @@ from scipy import sparse
 from scipy.special import expit, ndtr
 
 import spectralmirror
-from spectralmirror import LinearClassifierMixture
-from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror import ChoiceMixture, LinearClassifierMixture
+from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
 from spectralmirror.effects import average_effects
 from tests.helpers.mixtures import fitted
 
@@ -118,13 +118,23 @@ def effects_by_differences(mixture, theta, X, step=1e-3):
         {"k": 1, "spread": "diagonal"},
         {"k": 1, "spread": "full", "response": "probit"},
         {"k": 1, "spread": "diagonal", "fit_intercept": False},
+        {"k": 2, "membership": True},
+        {"k": 2, "membership": True, "spread": "intercept"},
+        {"k": 2, "shared": [1], "signs": {0: 1}},
     ],
     ids=str,
 )
 def test_effects_and_errors_by_finite_differences(options):
-    X, y, groups = scatter() if "spread" in options else drawn(1500, 5)
-    mixture = fitted(X, y, groups=groups, **options)
-    theta = point(mixture)
+    options = dict(options)
+    X, y, groups = scatter() if options["k"] == 1 else drawn(1500, 5)
+    Z, last = None, []
+    if options.pop("membership", False):
+        Z = np.random.default_rng(1).standard_normal(len(X))[groups, None]
+        last = [0.0, 0.0]  # given the average weights, nothing depends on these two
+    k = options.pop("k")
+    mixture = LinearClassifierMixture(k, random_state=0, **options)
+    mixture.fit(X, y, groups=groups, membership=Z)
+    theta = np.append(point(mixture), last)
     assert len(theta) == len(mixture.covariance_)
     found = average_effects(mixture, X)
     expected = effects_by_differences(mixture, theta, X)
@@ -184,6 +194,13 @@ def test_many_blocks_are_summed(monkeypatch):
     monkeypatch.setattr(memory, "MOST_ROWS", 100)
     other = average_effects(mixture, X)
     np.testing.assert_allclose(other.standard_error, one.standard_error)
+
+
+def test_choices_have_shares_and_elasticities_instead():
+    X, chosen, truth = make_choice_mixture(30, 2, 1, n_choices=2, random_state=0)
+    mixture = ChoiceMixture(1).fit(X, chosen, choices=truth.choices)
+    with pytest.raises(ValueError, match=r"average_effects is for labels.*model\.elasticities"):
+        average_effects(mixture, X)
 
 
 def test_hard_labels_have_effects_without_errors():

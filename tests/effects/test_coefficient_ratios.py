@@ -1,11 +1,13 @@
 """Ratios against brute force, statsmodels' covariance and simulated data."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
+from statsmodels.discrete.conditional_models import ConditionalLogit
 
-from spectralmirror import LinearClassifierMixture
-from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror import ChoiceMixture, LinearClassifierMixture
+from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
 from spectralmirror.effects import ratios
 from spectralmirror.effects.coefficient_ratios import fieller
 from tests.helpers.mixtures import fitted
@@ -132,3 +134,36 @@ def test_fiellers_intervals_cover_a_ratio_with_a_weak_denominator():
     assert 0.2 < np.mean(unbounded) < 0.8
     assert np.mean(hits, axis=0).min() > 0.91
     assert np.mean(hits, axis=0).max() < 0.99
+
+
+def test_willingness_to_pay_of_one_class_is_that_of_a_conditional_logit():
+    X, chosen, truth = make_choice_mixture(
+        150, profiles=[[1.0, -0.8, 0.5]], n_alternatives=3, n_choices=4, random_state=0
+    )
+    theirs = ConditionalLogit(chosen.astype(int), X, groups=truth.choices).fit(disp=0)
+    u, C = theirs.params[:2], theirs.cov_params()[:2, :2]
+    frame = pd.DataFrame(X, columns=["time", "price", "comfort"])
+    ours = ChoiceMixture(1, l2=0.0).fit(frame, chosen, choices=truth.choices)
+    found = ratios(ours, "time", "price", method="delta")
+    # theirs stops at a gradient of 0.01, ours at 1e-11
+    np.testing.assert_allclose(found.estimate, u[0] / u[1], rtol=2e-4)
+    slope = np.array([1 / u[1], -u[0] / u[1] ** 2])
+    np.testing.assert_allclose(found.standard_error, np.sqrt(slope @ C @ slope), rtol=2e-4)
+
+
+def test_willingness_to_pay_covers_the_truth():
+    """60 data sets of 100 persons: intervals of two classes and overall hold it in 89 to 99.5 %.
+
+    A coverage of 95 % has a standard error of 2.8 % over 60 data sets, 1.6 % over three intervals.
+    """
+    profiles = np.array([[2.0, -1.0], [-0.5, -2.0]])
+    true, hits = profiles[:, 0] / profiles[:, 1], []
+    true = np.append(true, [0.6, 0.4] @ true)
+    for seed in range(60):
+        X, chosen, truth = make_choice_mixture(
+            100, profiles=profiles, weights=[0.6, 0.4], n_choices=6, random_state=seed
+        )
+        mixture = ChoiceMixture(2, init=profiles, l2=0.01)
+        found = ratios(mixture.fit(X, chosen, choices=truth.choices, groups=truth.groups), 0, 1)
+        hits.append((found.lower <= true) & (true <= found.upper))
+    assert 0.89 < np.mean(hits) < 0.995

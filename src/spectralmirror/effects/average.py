@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.effects.derivatives import EffectSums, Model, OtherValues
 from spectralmirror.effects.results import LEVELS, OVERALL, SLOPE, AverageEffects
 from spectralmirror.effects.selected import checked_weights, feature_index, feature_names
+from spectralmirror.mixture.choice_estimator import ChoiceMixture
 from spectralmirror.mixture.summary import letters, quantile
 from spectralmirror.rows.checks import check_features, is_dask
 from spectralmirror.rows.containers import output_container
@@ -40,7 +41,7 @@ def average_effects(
 
     Lines "A", "B", ... are the effects on persons of each class, P = E f(<u_l + B z, x> + b_l). The
     last line, "overall", is their mean with the weights p_l: the effect on a person whose class is
-    not known.
+    not known. If the weights depend on covariates, p_l is their average over the fitted groups.
 
     Standard errors follow from `covariance_` of the model by the delta method. They treat the rows
     of X as given, as Stata's and statsmodels' do. They are NaN if the model has no standard errors,
@@ -78,6 +79,11 @@ def average_effects(
     (3, 2)
     """
     check_is_fitted(model, "coef_")
+    if isinstance(model, ChoiceMixture):
+        raise ValueError(
+            "average_effects is for labels. What a feature does to choices depends on the other "
+            "alternatives: see model.elasticities, and model.shares of changed features."
+        )
     q, names = quantile(model, level), feature_names(model)
     chosen = range(len(names)) if features is None else _listed(features)
     indices = np.array([feature_index(model, one) for one in chosen], dtype=np.intp)
@@ -90,7 +96,7 @@ def average_effects(
     errors = np.full(estimate.shape, np.nan)
     C = _joint_covariance(model)
     if C is not None:
-        slopes = _slopes(sums, p, by_class, weights_known=weights_known)
+        slopes = _slopes(sums, p, by_class, len(C), weights_known=weights_known)
         variances = np.einsum("cji,cji->cj", slopes @ C, slopes)
         errors = np.sqrt(np.maximum(variances, 0))
     return AverageEffects(
@@ -107,18 +113,24 @@ def average_effects(
     )
 
 
-def _slopes(sums: EffectSums, p: Vector, by_class: Matrix, *, weights_known: bool) -> AnyArray:
-    """Return the derivatives of all effects by the entries of `covariance_`, (k + 1, m, size)."""
+def _slopes(
+    sums: EffectSums, p: Vector, by_class: Matrix, size: int, *, weights_known: bool
+) -> AnyArray:
+    """Return the derivatives of all effects by the entries of `covariance_`, (k + 1, m, size).
+
+    What the weights depend on stands last there; given the average weights, it changes nothing.
+    """
     by_profiles, by_spread = sums.by_profiles / sums.weight, sums.by_spread / sums.weight
     k, m, one = by_profiles.shape
-    found = np.zeros((k + 1, m, k * (one + 1) + by_spread.shape[2]))
+    found = np.zeros((k + 1, m, size))
     for c in range(k):
         own = slice(c * one, (c + 1) * one)
         found[c, :, own], found[k, :, own] = by_profiles[c], p[c] * by_profiles[c]
         if not weights_known:
             found[k, :, k * one + c] = by_class[c]
-    found[:k, :, k * (one + 1) :] = by_spread
-    found[k, :, k * (one + 1) :] = np.tensordot(p, by_spread, axes=1)
+    of_spread = slice(k * (one + 1), k * (one + 1) + by_spread.shape[2])
+    found[:k, :, of_spread] = by_spread
+    found[k, :, of_spread] = np.tensordot(p, by_spread, axes=1)
     return found
 
 

@@ -48,7 +48,7 @@ def ratios(
 
     Parameters
     ----------
-    model : LinearClassifierMixture
+    model : LinearClassifierMixture or ChoiceMixture
         A fitted mixture.
     numerator, denominator : str or int
         Names or indices of two features.
