@@ -10,6 +10,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spectralmirror import (
@@ -24,6 +25,7 @@ from spectralmirror.datasets import make_linear_classifier_mixture
 WIDE = "15 rows of 30 features have no covariance that could be inverted"
 LABELS = "score_samples(X, y) scores labels; test_mixture.py has these checks with labels"
 SHUFFLED = "before 1.7, scikit-learn makes labels binary by the first row, after shuffling"
+CLOSE = "15 rows of 30 features and 3 labels have several maxima within 0.2 of each other"
 HALF = "the first half of these 16 rows is collinear, and Algorithm 1 takes its halves in order"
 
 
@@ -59,11 +61,14 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def expected_failures_of_the_mixture(_):
+def expected_failures_of_the_mixture(estimator):
     expected = {
         "check_methods_subset_invariance": LABELS,
         "check_methods_sample_order_invariance": LABELS,
     }
+    if estimator.n_components == 2 and get_tags(estimator).classifier_tags.multi_class:
+        for kind in ("dense", "sparse"):
+            expected[f"check_sample_weight_equivalence_on_{kind}_data"] = CLOSE
     if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 7):
         for kind in ("dense", "sparse"):
             expected[f"check_sample_weight_equivalence_on_{kind}_data"] = SHUFFLED

@@ -78,6 +78,8 @@ class ClassOptions:
             np.pad(self.signs, (0, n_intercepts)),
             coordinates,
         )
+        if constraints is not None:
+            constraints = constraints.of_contrasts(likelihood.n_contrasts)
         if membership is not None:
             n_classes = k if k >= self.n_known else 0
             membership = replace(membership, n_classes=n_classes)

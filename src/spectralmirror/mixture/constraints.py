@@ -58,6 +58,15 @@ class Constraints:
         inverse = np.asarray(np.linalg.inv(F), dtype=np.float64)
         return cls(shared[which], signs[which], inverse[which], F.T[which])
 
+    def of_contrasts(self, m: int) -> Constraints:
+        """Return the same for profiles of m contrasts each (:mod:`label_contrasts`).
+
+        Classes that share a coefficient share it for every label.
+        """
+        functionals = np.asarray(np.kron(np.eye(m), self.functionals), dtype=np.float64)
+        steps = np.asarray(np.kron(np.eye(m), self.steps), dtype=np.float64)
+        return Constraints(np.tile(self.shared, m), np.tile(self.signs, m), functionals, steps)
+
     @property
     def has_signs(self) -> bool:
         """Whether some coefficients have a given sign."""

@@ -124,6 +124,8 @@ def _averaging(fit: Fit) -> Callable[[Block, Posterior], Matrix]:
     def of_groups(block: Block, _: Posterior) -> Matrix:
         return normalised(theta.joint_of_groups(lambda one: likelihood.joint(block, one)))
 
-    return lambda block, posterior: (of_rows if block.starts is None else of_groups)(
-        block, posterior
-    )
+    def of(block: Block, posterior: Posterior) -> Matrix:
+        together = block.starts is not None or likelihood.labels is not None
+        return (of_groups if together else of_rows)(block, posterior)
+
+    return of

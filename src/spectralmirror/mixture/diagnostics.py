@@ -147,7 +147,7 @@ def _problem_of_shape(fit: Fit, quality: FitQuality, max_iter: int) -> Problem |
         return None
     n_parameters = quality.criteria.n_parameters
     n_different = n_different_rows(fit.information.rows, n_parameters)
-    if n_different >= n_parameters:
+    if n_different * fit.likelihood.n_contrasts >= n_parameters:
         return None
     return Problem(
         "too few different rows",

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from spectralmirror.mixture.bootstrap import Bootstrap, bootstrap
 from spectralmirror.mixture.fit_base import SOLVERS, MixtureFit, MixtureWarning
 from spectralmirror.mixture.frames import FramesOut
+from spectralmirror.mixture.label_options import why_two_labels
 from spectralmirror.mixture.prediction import MixturePrediction
 from spectralmirror.mixture.routing import RoutedLabels
 from spectralmirror.mixture.selection import (
@@ -291,6 +292,10 @@ class LinearClassifierMixture(
         self.signs = signs
         self.random_state = random_state
 
+    def _why_binary(self) -> str | None:
+        """Return which parameter needs two labels, and what to do; None if none does."""
+        return why_two_labels(self)
+
     @checks_parameters
     def fit(
         self,
@@ -392,6 +397,6 @@ class LinearClassifierMixture(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._why_binary() is None
         tags.input_tags.sparse = True
         return tags

@@ -19,6 +19,7 @@ from spectralmirror.mixture.em import em
 from spectralmirror.mixture.evidence import CONCENTRATION, initial_l2
 from spectralmirror.mixture.fitting import fit
 from spectralmirror.mixture.inference import standard_errors
+from spectralmirror.mixture.label_contrasts import LabelContrasts
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.membership import Membership
@@ -38,6 +39,11 @@ from spectralmirror.rows.types import Matrix
 __all__ = ["SOLVERS", "MixtureFit", "MixtureWarning"]
 
 SOLVERS = {"lbfgs": climb, "em": em}
+
+
+def contrasts(classes: NDArray[Any]) -> LabelContrasts | None:
+    """Return the contrasts of labels of more than two kinds."""
+    return LabelContrasts(len(classes)) if len(classes) > 2 else None
 
 
 class MixtureWarning(UserWarning):
@@ -65,14 +71,15 @@ class MixtureFit:
     def _fit_grouped(self, grouped: GroupedRows, classes: NDArray[Any]) -> Self:
         """Fit the mixture, set all attributes, and warn about problems."""
         self._check_number(grouped)
-        kinds = kinds_to_try(self, grouped)
+        kinds = kinds_to_try(self, grouped) if len(classes) <= 2 else (None,)
         auto = self.n_components == "auto"
         names = getattr(self, "feature_names_in_", None)
         several = auto or kinds != (None,)
         d = int(grouped.rows.n_features)
         options = ClassOptions.of(self, grouped, d, names, kinds)
         subspace = self.subspace if options.has_subspace else None
-        prepared = Preprocessing(grouped, subspace, names, self._rng, several=several)
+        labels = contrasts(classes)
+        prepared = Preprocessing(grouped, subspace, names, self._rng, several, labels)
         # with several BLAS threads, the last bits would depend on their number
         with named_columns(self), one_blas_thread():
             fit_k = partial(self._fit_k, prepared, options)
@@ -171,7 +178,9 @@ class MixtureFit:
             likelihood,
             prepared.features(k).space,
             self.refine,
-            self.init if isinstance(self.init, str) else given_start(self.init, k, coordinates),
+            self.init
+            if isinstance(self.init, str)
+            else given_start(self.init, k, coordinates, prepared.labels),
             self.n_init if n_init is None else min(n_init, self.n_init),
             self.max_iter,
             self.tol,
@@ -188,7 +197,8 @@ class MixtureFit:
         origin = whitening.origin(grouped.rows.dtype)
         coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
         response = get_response(self.response).fitted
-        likelihood = options.applied(Likelihood(grouped, response, coordinates, 0.0), k)
+        likelihood = Likelihood(grouped, response, coordinates, 0.0, labels=prepared.labels)
+        likelihood = options.applied(likelihood, k)
         auto = isinstance(self.l2, str)
         l2 = initial_l2(likelihood) if auto else float(self.l2)
         return replace(likelihood, l2=l2, concentration=CONCENTRATION if auto else 0.0)
@@ -197,16 +207,17 @@ class MixtureFit:
         """Return the likelihood of k classes without spread, as :meth:`fit` makes it."""
         names, d = getattr(self, "feature_names_in_", None), int(grouped.rows.n_features)
         options = ClassOptions.of(self, grouped, d, names, (None,))
-        return self._likelihood(Preprocessing(grouped, None, names, self._rng), options, k)
+        prepared = Preprocessing(grouped, None, names, self._rng, labels=contrasts(self.classes_))
+        return self._likelihood(prepared, options, k)
 
     def _set_estimates(self, chosen: Candidate) -> None:
         ascent, starts = chosen.fit.ascent, chosen.fit.starts
-        coef, intercept = chosen.fit.likelihood.coordinates.in_units(ascent.parameters.profiles)
+        coef, intercept = chosen.fit.likelihood.in_units(ascent.parameters.profiles)
         self.sharpness_ = np.ones(len(coef))
         if not get_response(self.response).norm_identified:
             self.sharpness_ = np.maximum(np.linalg.norm(coef, axis=1), 1e-300)
-        self.coef_ = coef / self.sharpness_[:, None]
-        self.intercept_ = intercept / self.sharpness_
+        self.coef_ = coef / self.sharpness_.reshape(-1, *[1] * (coef.ndim - 1))
+        self.intercept_ = intercept / self.sharpness_.reshape(-1, *[1] * (coef.ndim - 2))
         self.weights_ = chosen.fit.likelihood.mean_weights(ascent.parameters)[0]
         self.n_components_ = len(coef)
         self.l2_ = chosen.fit.likelihood.l2
@@ -240,6 +251,7 @@ class MixtureFit:
         to_mean = coordinates.matrix.copy()
         o = 0.0 if coordinates.origin is None else coordinates.origin.astype(np.float64)
         to_mean[:, -1] += to_mean[:, :-1] @ (self.feature_mean_ - o)
+        to_mean = fitted.likelihood.of_labels(to_mean)
         return theta.mapped(to_mean, SpreadUnits.of_entries(fitted, chosen.features.whitening)).root
 
     def _set_membership(self, chosen: Candidate, grouped: GroupedRows) -> None:

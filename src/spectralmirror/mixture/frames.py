@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.mixture.person_model import PersonProfiles
 from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, letters
 from spectralmirror.rows.containers import frame, index_of, output_container
-from spectralmirror.rows.types import Matrix
+from spectralmirror.rows.types import AnyArray, Vector
 
 __all__ = ["FramesOut", "framed", "framed_persons"]
 
@@ -24,7 +24,8 @@ CONTAINERS = ("default", "pandas", "polars")
 class FramesOut:
     """A mixture that returns DataFrames if asked to."""
 
-    coef_: Matrix
+    coef_: AnyArray
+    intercept_: AnyArray
     n_components_: int
     fit_intercept: bool
 
@@ -57,6 +58,8 @@ class FramesOut:
     def coef_frame(self, *, weights: bool = False) -> Any:
         """Return the coefficients as a DataFrame: a line for each feature, a column for each class.
 
+        With more than two labels, there is a line for each feature of each label, "label: feature".
+
         Parameters
         ----------
         weights : bool, default=False
@@ -69,9 +72,7 @@ class FramesOut:
             column "term". The line "(intercept)" holds the intercepts.
         """
         check_is_fitted(self, "coef_")
-        terms, lines = _names(self), list(self.coef_.T)
-        if self.fit_intercept:
-            terms, lines = [INTERCEPT, *terms], [self.intercept_, *lines]  # type: ignore[attr-defined]
+        terms, lines = _terms(self, self.coef_, self.intercept_)
         if weights:
             terms, lines = [WEIGHT, *terms], [self.weights_, *lines]  # type: ignore[attr-defined]
         columns = dict(zip(letters(self.n_components_), np.array(lines).T, strict=True))
@@ -109,19 +110,29 @@ def indexed(columns: dict[str, Any], name: str, values: list[Any], container: st
     return made.set_index(name) if hasattr(made, "set_index") else made
 
 
-def _names(mixture: Any) -> list[str]:
+def _terms(mixture: Any, coef: AnyArray, intercept: AnyArray) -> tuple[list[str], list[Vector]]:
+    """Return the name of each intercept and coefficient, and its values for classes or persons."""
     named = getattr(mixture, "feature_names_in_", None)
-    return [f"x{j}" for j in range(mixture.coef_.shape[1])] if named is None else list(named)
+    features = [f"x{j}" for j in range(coef.shape[-1])] if named is None else list(named)
+    if coef.ndim == 3:
+        terms: list[str] = []
+        lines: list[Vector] = []
+        for j, label in enumerate(mixture.classes_.tolist()):
+            one = _terms(mixture, coef[:, j], intercept[:, j])
+            terms += [f"{label}: {term}" for term in one[0]]
+            lines += one[1]
+        return terms, lines
+    if not mixture.fit_intercept:
+        return features, list(coef.T)
+    return [INTERCEPT, *features], [intercept, *coef.T]
 
 
 def _of_persons(mixture: Any, found: PersonProfiles, container: str) -> Any:
     """Return a line for each person: means, then standard deviations."""
-    names, means = _names(mixture), list(found.coef.T)
-    deviations = list(found.coef_standard_deviation.T)
-    if mixture.fit_intercept:
-        names = [INTERCEPT, *names]
-        means = [found.intercept, *means]
-        deviations = [found.intercept_standard_deviation, *deviations]
+    names, means = _terms(mixture, found.coef, found.intercept)
+    deviations = _terms(mixture, found.coef_standard_deviation, found.intercept_standard_deviation)[
+        1
+    ]
     columns = dict(zip(names, means, strict=True))
     columns |= {f"{name} (std. dev.)": d for name, d in zip(names, deviations, strict=True)}
     return indexed(columns, "person", found.groups.tolist(), container)

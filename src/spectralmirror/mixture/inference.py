@@ -62,21 +62,24 @@ def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> Standar
     """Return the standard errors of a fit; NaN if it is not `regular` or lacks an information."""
     grouped = fit.likelihood.rows
     k, d = len(fit.ascent.parameters), fit.likelihood.coordinates.back.shape[1]
+    labels = fit.likelihood.labels
+    shape = (k,) if labels is None else (k, labels.n_labels)
+    size = int(np.prod(shape)) * (d + 1)
     robust = grouped.is_repeated or grouped.rows.has_fractions
     freedom = float(grouped.total_weight) - 1 if robust else np.inf
     if not regular or fit.information is None or freedom <= 0:
-        nan = np.full((k, d + 1), np.nan)
+        nan = np.full((*shape, d + 1), np.nan)
         of_spread = SpreadUnits.errors(fit, whitening, None)
         of_weights = np.full((k, fit.ascent.parameters.n_fixed), np.nan)
         return StandardErrors(
-            nan[:, :d], nan[:, d], nan[:, d].copy(), *of_spread, None, freedom,
+            nan[..., :d], nan[..., d], np.full(k, np.nan), *of_spread, None, freedom,
             of_weights[:, :-1], of_weights[:, -1],
         )  # fmt: skip
     parameters, counts = fit.ascent.parameters, not grouped.rows.has_fractions
     theta = covariance(fit.likelihood, parameters, fit.information, robust=robust, counts=counts)
     joint = in_units(fit.likelihood, parameters, theta)
-    of_profiles, weights, _ = np.split(_root_of_diagonal(joint), [k * (d + 1), k * (d + 2)])
-    errors = of_profiles.reshape(k, d + 1)
+    of_profiles, weights, _ = np.split(_root_of_diagonal(joint), [size, size + k])
+    errors = of_profiles.reshape(*shape, d + 1)
     of_weights = _root_of_diagonal(_of_membership(fit.likelihood, parameters, theta))
     of_weights = of_weights.reshape(k - 1, parameters.n_fixed)
     of_weights = np.pad(of_weights, ((1, 0), (0, 0)))  # the first class is the reference
@@ -84,7 +87,7 @@ def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> Standar
     both = [SpreadUnits.errors(fit, whitening, C) for C in (theta, fit.information.inverse)]
     of_spread = np.maximum(both[0][0], both[1][0]), max(both[0][1], both[1][1])
     return StandardErrors(
-        errors[:, :d], errors[:, d], weights, *of_spread, joint, freedom,
+        errors[..., :d], errors[..., d], weights, *of_spread, joint, freedom,
         of_weights[:, :-1], of_weights[:, -1],
     )  # fmt: skip
 
@@ -119,7 +122,8 @@ def in_units(likelihood: Likelihood, parameters: Parameters, theta: Matrix) -> M
     Returns the covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k). With a spread, the free
     entries b of B follow, per standard deviation of the features. If the weights depend on
     covariates, their coefficients and intercepts follow for each class but the first; p_l are
-    then averages over the groups, whose covariates are taken for fixed.
+    then averages over the groups, whose covariates are taken for fixed. With labels of C > 2 kinds,
+    u_l and b_l are those of all labels, (u_l1, b_l1, ..., u_lC, b_lC).
     """
     k, p = parameters.profiles.shape
     coordinates = likelihood.coordinates
@@ -128,6 +132,7 @@ def in_units(likelihood: Likelihood, parameters: Parameters, theta: Matrix) -> M
         T[:, -1] -= T[:, :-1] @ coordinates.origin.astype(np.float64)
     if not coordinates.intercept:
         T[:, -1] = 0.0
+    T = likelihood.of_labels(T)
     n_logits = (k - 1) * parameters.n_fixed
     of_logits = likelihood.mean_weights(parameters)[1][:, :n_logits]
     if parameters.n_fixed > 1:

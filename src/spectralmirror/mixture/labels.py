@@ -1,4 +1,4 @@
-"""Labels of rows, binary or choices from sets, as functions of the scores of the rows."""
+"""Labels of rows, as functions of their scores: binary, of several kinds, or choices from sets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from spectralmirror.mixture.choice_sets import choice_probabilities, log_chosen
 from spectralmirror.responses import Response
@@ -23,19 +24,22 @@ class Labels:
     Attributes
     ----------
     signs : ndarray of shape (n,)
-        -1 and +1; of a choice set, the chosen row has +1.
+        -1 and +1; of a choice set, the chosen row has +1. With more than two labels, their numbers.
     response : Response
         f, of binary labels.
     sets : ndarray of shape (n,) or None
         The number of each row's choice set, rows of a set together; None if labels are binary.
     shares : ndarray of shape (n,) or None
         Weights of the rows within their person; None means 1.
+    n_labels : int
+        Number of labels. If there are more than two, each class has as many scores.
     """
 
     signs: Vector
     response: Response
     sets: NDArray[np.intp] | None = None
     shares: Vector | None = None
+    n_labels: int = 2
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -44,7 +48,7 @@ class Labels:
         sets, shares = (
             None if column is None else column[rows] for column in (self.sets, self.shares)
         )
-        return Labels(self.signs[rows], self.response, sets, shares)
+        return Labels(self.signs[rows], self.response, sets, shares, self.n_labels)
 
     @cached_property
     def set_starts(self) -> NDArray[np.intp]:
@@ -54,7 +58,12 @@ class Labels:
 
     def log_f(self, scores: Matrix) -> Matrix:
         """Return log P of each label for scores of shape (R, n); 0 for rows not chosen."""
-        if self.sets is None:
+        if self.n_labels > 2:
+            t = scores.reshape(-1, self.n_labels, len(self))
+            chosen = self.signs.astype(np.intp)[None, None]
+            log_total = logsumexp(t, axis=1)
+            found = np.asarray(np.take_along_axis(t, chosen, axis=1)[:, 0] - log_total)
+        elif self.sets is None:
             found = np.asarray(self.response.log_f(self.signs * scores))
         else:
             found = log_chosen(scores, self.signs, self.set_starts)

@@ -249,6 +249,20 @@ class Likelihood:
         """Return (I (x) M) v_l for each profile, for a symmetric matrix M."""
         return np.asarray(profiles.reshape(-1, len(matrix)) @ matrix).reshape(profiles.shape)
 
+    def in_units(self, profiles: Matrix) -> tuple[AnyArray, AnyArray]:
+        """Return profiles and intercepts in the units of x, for each label if there are several."""
+        if self.labels is None:
+            return self.coordinates.in_units(profiles)
+        k, C = len(profiles), self.labels.n_labels
+        coef, intercept = self.coordinates.in_units(self.labels.profiles(profiles))
+        return coef.reshape(k, C, -1), intercept.reshape(k, C)
+
+    def of_labels(self, matrix: Matrix) -> Matrix:
+        """Return the matrix A of lines v_l' A = (u_l1' M, ..., u_lC' M); M if labels are binary."""
+        if self.labels is None:
+            return matrix
+        return np.asarray(np.kron(self.labels.effects.T, matrix), dtype=np.float64)
+
     def scores_of(self, block: Block, profiles: Matrix) -> Matrix:
         """Return t of a block, shape (k, n), or (k (C - 1), n)."""
         rows = profiles if self.labels is None else self.labels.in_rows(profiles)

@@ -56,11 +56,20 @@ class MixturePosteriors(MembershipWeights):
         return get_response(self.response).fitted
 
     @property
+    def _n_scores(self) -> int:
+        """Number of scores of each class: one for each of more than two labels; otherwise 0."""
+        return self.coef_.shape[1] if self.coef_.ndim == 3 else 0
+
+    @property
     def _has_spread(self) -> bool:
         return bool(self._spread_at_mean.shape[1])
 
     def _t(self, X: Any) -> Matrix:
-        """Return the argument of f: <u_l, x> + b_l, times `sharpness_`."""
+        """Return <u_l, x> + b_l, times `sharpness_`, shape (n, k); (n, k C) for C > 2 labels."""
+        if self._n_scores:
+            profiles = self.coef_.reshape(-1, self.coef_.shape[2])
+            origin = far_origin(self.feature_mean_, self.feature_scale_, X.dtype)
+            return component_scores(X, profiles, self.intercept_.ravel(), origin)
         profiles, intercepts = self.coef_ * self.sharpness_[:, None], self.intercept_
         origin = far_origin(self.feature_mean_, self.feature_scale_, X.dtype)
         return component_scores(X, profiles, intercepts * self.sharpness_, origin)
@@ -105,6 +114,9 @@ class MixturePosteriors(MembershipWeights):
             yield PersonModel(scores, self._log_weights(one, lines), self._fitted_response)
 
     def _proba(self, t: Matrix, W: Matrix, p: Matrix) -> Matrix:
+        if self._n_scores:
+            pi = softmax(t.reshape(len(t), -1, self._n_scores), axis=2)
+            return np.asarray(np.minimum(np.einsum("nkc,nk->nc", pi, p), 1.0))
         f = self._fitted_response.f
         below, above = f(-t), f(t)
         if W.shape[1]:
@@ -145,6 +157,9 @@ class MixturePosteriors(MembershipWeights):
                 f"y holds {y[[row]].tolist()[0]!r} in row {row}, but the labels that were fitted "
                 f"are {self.classes_.tolist()}."
             )
+        if self._n_scores:
+            codes = np.searchsorted(self.classes_, y).astype(np.float64)
+            return X, Labels(codes, self._fitted_response, n_labels=self._n_scores)
         return X, Labels(np.where(y == self.classes_[1], 1.0, -1.0), self._fitted_response)
 
     def _joint(
@@ -183,6 +198,10 @@ class MixturePosteriors(MembershipWeights):
     @property
     def _parameters_at_mean(self) -> Parameters:
         """The parameters, for scores of [x - mean, 1]."""
+        if self._n_scores:
+            at_mean = self.intercept_ + self.coef_ @ self.feature_mean_
+            profiles = np.concatenate([self.coef_, at_mean[:, :, None]], axis=2)
+            return replace(self._of_membership, profiles=profiles.reshape(len(profiles), -1))
         profiles = self.coef_ * self.sharpness_[:, None]
         at_mean = self.intercept_ * self.sharpness_ + profiles @ self.feature_mean_
         B = self._spread_at_mean.ravel()
@@ -210,7 +229,7 @@ class MixturePosteriors(MembershipWeights):
         theta: ParameterPosterior,
         X: Any,
         labels: Labels,
-        numbers: NDArray[np.int64],
+        numbers: NDArray[np.int64] | None,
         lines: Matrix | None,
     ) -> Matrix:
         def joint(one: Parameters) -> Matrix:
@@ -243,7 +262,8 @@ class MixturePosteriors(MembershipWeights):
         return np.stack(sums, axis=1)
 
     def _centred_scores(self, X: Any, profiles: Matrix) -> Matrix:
-        """Return the scores of [x - mean, 1]."""
+        """Return the scores of [x - mean, 1], for profiles of whole classes or of labels."""
+        profiles = profiles.reshape(-1, len(self.feature_mean_) + 1)
         origin = far_origin(self.feature_mean_, self.feature_scale_, X.dtype)
         intercepts = profiles[:, -1] - profiles[:, :-1] @ self.feature_mean_
         return component_scores(X, profiles[:, :-1], intercepts, origin)
@@ -283,7 +303,7 @@ class MixturePosteriors(MembershipWeights):
             joint = self._joint(X, labels, numbers, lines)
         elif self._has_spread and numbers is not None:
             return self._averaged_persons(History(X, labels, numbers), lines)
-        elif numbers is None:
+        elif numbers is None and not self._n_scores:
             joint = self._averaged_rows(theta, X, labels, lines)
         else:
             joint = self._averaged_groups(theta, X, labels, numbers, lines)

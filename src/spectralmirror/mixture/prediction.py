@@ -24,7 +24,7 @@ __all__ = ["MixturePrediction"]
 class MixturePrediction(MixturePosteriors):
     """The methods of a fitted mixture."""
 
-    @on_parts(lambda _: 2)
+    @on_parts(lambda self: len(self.classes_))
     def predict_proba(
         self,
         X: Any,
@@ -36,7 +36,7 @@ class MixturePrediction(MixturePosteriors):
     ) -> Matrix:
         """Return P(y | x) = sum_l p_l E f(<u_l + B z, x> + b_l) for both labels.
 
-        Without spread, B = 0.
+        Without spread, B = 0. With more than two labels, it is the average of the classes' softmax.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class MixturePrediction(MixturePosteriors):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, n_labels)
             Probabilities, in the order of `classes_`.
         """
         check_is_fitted(self, "coef_")
@@ -75,7 +75,7 @@ class MixturePrediction(MixturePosteriors):
         found = self._proba(t, W, p)
         return found if history is None else self._with_history(X, found, groups, history, lines)
 
-    @on_parts(lambda _: None)
+    @on_parts(lambda self: len(self.classes_) if len(self.classes_) > 2 else None)
     def decision_function(
         self,
         X: Any,
@@ -86,6 +86,9 @@ class MixturePrediction(MixturePosteriors):
         membership: Any = None,
     ) -> Vector:
         """Return E[y | x] in [-1, 1], with the labels coded as -1 and +1.
+
+        With more than two labels, there is a column for each, whose code is +1 and that of all
+        others -1.
 
         Parameters
         ----------
@@ -102,12 +105,15 @@ class MixturePrediction(MixturePosteriors):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            Positive if `classes_[1]` is more likely.
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Positive if `classes_[1]` is more likely; with more than two labels, the column of the
+            most likely one is the largest.
         """
         probability = self.predict_proba(
             X, component_weights, groups=groups, history=history, membership=membership
         )
+        if len(self.classes_) > 2:
+            return np.asarray(2 * probability - 1)
         return np.asarray(probability[:, 1] - probability[:, 0])
 
     @on_parts(lambda _: None, lambda self: self.classes_.dtype)
@@ -120,7 +126,7 @@ class MixturePrediction(MixturePosteriors):
         history: Any = None,
         membership: Any = None,
     ) -> NDArray[Any]:
-        """Return the more likely label of each row.
+        """Return the most likely label of each row.
 
         Parameters
         ----------
@@ -143,6 +149,8 @@ class MixturePrediction(MixturePosteriors):
         scores = self.decision_function(
             X, component_weights, groups=groups, history=history, membership=membership
         )
+        if len(self.classes_) > 2:
+            return np.asarray(self.classes_[scores.argmax(axis=1)])
         positive = scores > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
@@ -207,7 +215,8 @@ class MixturePrediction(MixturePosteriors):
         -------
         PersonProfiles
             Posterior means and standard deviations of each person's coefficients and intercept, one
-            line for each of the sorted persons. A DataFrame if :meth:`set_output` says so.
+            line for each of the sorted persons; with more than two labels, for each label. A
+            DataFrame if :meth:`set_output` says so.
         """
         check_is_fitted(self, "coef_")
         X, labels = self._labelled_features(X, y)
@@ -217,7 +226,11 @@ class MixturePrediction(MixturePosteriors):
         assert numbers is not None
         lines = self._lines(membership, len(labels), groups, numbers)
         sharp = self.sharpness_[:, None]
-        coef = np.column_stack([self.coef_ * sharp, self.intercept_ * self.sharpness_])
+        if self._n_scores:
+            coef = np.concatenate([self.coef_, self.intercept_[:, :, None]], axis=2)
+            coef = coef.reshape(len(coef), -1)
+        else:
+            coef = np.column_stack([self.coef_ * sharp, self.intercept_ * self.sharpness_])
         if self._has_spread:
             B = np.vstack([self.spread_, self.intercept_spread_])
             history = History(X, labels, numbers)
@@ -227,9 +240,12 @@ class MixturePrediction(MixturePosteriors):
             mean = of_classes @ coef
             square = np.square(coef - mean[:, None])
             deviation = np.sqrt(np.einsum("gk,gkm->gm", of_classes, square))
+        if self._n_scores:
+            shape = len(mean), self._n_scores, -1
+            mean, deviation = mean.reshape(shape), deviation.reshape(shape)
         return PersonProfiles(
-            np.unique(np.asarray(groups)), mean[:, :-1], deviation[:, :-1], mean[:, -1],
-            deviation[:, -1],
+            np.unique(np.asarray(groups)), mean[..., :-1], deviation[..., :-1], mean[..., -1],
+            deviation[..., -1],
         )  # fmt: skip
 
     @on_parts(lambda _: None, lambda _: np.intp)
@@ -386,8 +402,11 @@ class MixturePrediction(MixturePosteriors):
         X = self.feature_mean_ + W @ self._feature_root.T
         components = rng.choice(self.n_components_, size=n_samples, p=self.weights_)
         chosen = np.eye(self.n_components_)[components]
-        probability = self._proba(self._t(X), self._scatter(X), chosen)[:, 1]
-        positive = rng.uniform(size=n_samples) < probability
+        probability = self._proba(self._t(X), self._scatter(X), chosen)
+        if self._n_scores:
+            passed = rng.uniform(size=(n_samples, 1)) > probability.cumsum(axis=1)[:, :-1]
+            return X, self.classes_[passed.sum(axis=1)], components
+        positive = rng.uniform(size=n_samples) < probability[:, 1]
         return X, self.classes_[positive.astype(np.intp)], components
 
     def summary(self, level: float = 0.95, *, as_frame: bool = False) -> Any:

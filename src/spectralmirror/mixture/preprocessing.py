@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.dependencies import dependencies, dependency_sentence
+from spectralmirror.mixture.label_contrasts import LabelContrasts
 from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.task import Subspace
 from spectralmirror.rows.checks import check_finite, check_memory, check_table
@@ -164,6 +165,8 @@ class Preprocessing:
         Returns a random stream.
     several : bool
         Whether several numbers of components will be tried.
+    labels : LabelContrasts or None
+        How labels of more than two kinds depend on scores; None if labels are binary.
     """
 
     grouped: GroupedRows
@@ -171,10 +174,11 @@ class Preprocessing:
     names: Any
     streams: Callable[[], np.random.RandomState]
     several: bool = False
+    labels: LabelContrasts | None = None
 
     def features(self, k: int) -> Features:
         """Return mean and covariance of the features, and a subspace for k profiles if any."""
-        if self._has_sets:
+        if self._has_sets or (self.labels is not None and isinstance(self.subspace, str)):
             return self._whitened
         if not isinstance(self.subspace, str):
             return replace(self._whitened, space=self._given_space)
@@ -190,7 +194,8 @@ class Preprocessing:
 
     def n_visible(self) -> int:
         """Return the number of directions that the spectrum shows, 1 if that is not known."""
-        if not isinstance(self.subspace, str) or self._has_sets or self._stacked is None:
+        known = not isinstance(self.subspace, str) or self._has_sets or self.labels is not None
+        if known or self._stacked is None:
             return 1
         return len(self._stacked.outcome(None).basis)
 
@@ -260,50 +265,59 @@ def spanned(basis: Matrix, d: int) -> Subspace:
     return Subspace(basis, np.inf)
 
 
-def given_start(init: Any, k: int, coordinates: Coordinates) -> Parameters:
+def given_start(
+    init: Any, k: int, coordinates: Coordinates, labels: LabelContrasts | None = None
+) -> Parameters:
     """Return a start that the user gave, in working coordinates.
 
     It is an array of profiles, which then have equal weights and no intercepts; profiles,
-    intercepts and weights; or a fitted mixture.
+    intercepts and weights; or a fitted mixture. With labels of C > 2 kinds, there are profiles and
+    intercepts for each label.
     """
     of_weights: Parameters | None = None
     if hasattr(init, "component_proba"):
         check_is_fitted(init)
         sharpness = init.sharpness_
         of_weights = init._of_membership
-        init = init.coef_ * sharpness[:, None], init.intercept_ * sharpness, init.weights_
-    intercepts, weights = np.zeros(k), np.full(k, 1 / k)
-    if isinstance(init, tuple) and np.ndim(init[0]) == 2:
+        init = (init.coef_.T * sharpness).T, (init.intercept_.T * sharpness).T, init.weights_
+    shape = (k,) if labels is None else (k, labels.n_labels)
+    intercepts, weights = np.zeros(shape), np.full(k, 1 / k)
+    if isinstance(init, tuple) and np.ndim(init[0]) == len(shape) + 1:
         if len(init) != 3:
             raise ValueError(
                 "init must be an array of profiles, (profiles, intercepts, weights) or a fitted "
                 f"mixture, got a tuple of {len(init)}."
             )
-        intercepts, weights = (
-            _one_per_component(values, name, k)
-            for values, name in zip(init[1:], ("intercepts", "weights"), strict=True)
-        )
+        intercepts = _numbers(init[1], "intercepts", shape)
+        weights = _numbers(init[2], "weights", (k,))
         if not (weights > 0).all():
             raise ValueError("The weights of init must be positive.")
         init = init[0]
-    profiles, d = check_table(init, "init"), coordinates.back.shape[1]
-    if profiles.shape != (k, d):
+    d = coordinates.back.shape[1]
+    profiles = check_table(init, "init") if labels is None else _numbers(init, "", (*shape, d))
+    if profiles.shape != (*shape, d):
         raise ValueError(
             f"init must hold {k} profiles of {d} numbers, one per feature, got an array of shape "
             f"{profiles.shape}."
         )
-    v = coordinates.from_units(profiles, intercepts)
+    v = coordinates.from_units(profiles.reshape(-1, d), intercepts.ravel())
+    v = v if labels is None else labels.contrasts(v)
     v /= np.maximum(np.abs(v).max(axis=1, keepdims=True) / LARGEST_START, 1)
     if of_weights is None:
         return Parameters(v, np.log(weights))
     return Parameters(v, of_weights.logits, membership=of_weights.membership)
 
 
-def _one_per_component(values: Any, name: str, k: int) -> Vector:
+def _numbers(values: Any, name: str, shape: tuple[int, ...]) -> Vector:
+    """Return finite numbers of a given shape: k of them, k C for labels, or k C d profiles."""
     numbers = np.asarray(values, dtype=np.float64)
-    if numbers.shape != (k,) or not np.isfinite(numbers).all():
+    if numbers.shape != shape or not np.isfinite(numbers).all():
+        what = {
+            1: f"{shape[0]} {name}, one per component,",
+            2: f"{shape} {name}, one per component and label,",
+            3: f"profiles of shape {shape}, for components, labels and features,",
+        }[len(shape)]
         raise ValueError(
-            f"init must hold {k} {name}, one per component, as finite numbers, got an array of "
-            f"shape {numbers.shape}."
+            f"init must hold {what} as finite numbers, got an array of shape {numbers.shape}."
         )
     return numbers

@@ -28,7 +28,8 @@ __all__ = [
 
 #: Starts are compared on at least this many rows, in total and per parameter.
 LEAST_ROWS, ROWS_PER_PARAMETER = 5_000, 200
-#: And on this many rows of the rarer class per parameter: a single class holds no information.
+#: And on this many rows per parameter whose label is not the most frequent one: a single label
+#: holds no information.
 RARE_PER_PARAMETER = 10
 #: And on this many groups per component.
 GROUPS_PER_COMPONENT = 200
@@ -56,8 +57,12 @@ class WarmStart:
 
 def start_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of a sample that is large enough to compare starts."""
-    n_parameters = task.k * len(likelihood.coordinates.matrix)
-    rare = RARE_PER_PARAMETER * n_parameters / max(_rarer_share(likelihood.rows), 1e-9)
+    n_parameters, several = task.k * likelihood.profile_size, likelihood.labels is not None
+    rare = (
+        RARE_PER_PARAMETER
+        * n_parameters
+        / max(_rarer_share(likelihood.rows, several=several), 1e-9)
+    )
     n_rows = max(LEAST_ROWS, ROWS_PER_PARAMETER * n_parameters, int(rare))
     return likelihood.on(likelihood.rows.draw(n_rows, _least_groups(task), task.seed + 1))
 
@@ -139,8 +144,11 @@ def _least_groups(task: Task) -> int:
     return GROUPS_PER_COMPONENT * task.k
 
 
-def _rarer_share(grouped: GroupedRows) -> float:
-    """Return the share of the rarer class among rows in memory."""
+def _rarer_share(grouped: GroupedRows, *, several: bool) -> float:
+    """Return the share of rows in memory whose label is not the most frequent one."""
     y, weight = grouped.rows.y, grouped.rows.weight
+    if several:
+        counts = np.bincount((y if weight is None else y[weight > 0]).astype(np.intp))
+        return float(1 - counts.max() / counts.sum())
     positive = float(np.mean((y if weight is None else y[weight > 0]) > 0))
     return min(positive, 1 - positive)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -131,6 +131,7 @@ class Line(NamedTuple):
     z: float
     lower: float
     upper: float
+    label: Any = None
 
 
 def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
@@ -141,8 +142,13 @@ def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
     names = {WITHIN: WITHIN_NAME, **dict(enumerate(letters(mixture.n_components_)))}
     columns: dict[str, Any] = dict(zip(Line._fields, zip(*lines, strict=True), strict=True))
     columns["component"] = [names[line.component] for line in lines]
+    index, labels = ["component", "term"], columns.pop("label")
+    if len(mixture.classes_) > 2:
+        index = ["component", "label", "term"]
+        text_of = ["" if label is None else str(label) for label in labels]
+        columns = {"component": columns.pop("component"), "label": text_of} | columns
     made = frame(columns, output_container(mixture))
-    return made.set_index(["component", "term"]) if hasattr(made, "set_index") else made
+    return made.set_index(index) if hasattr(made, "set_index") else made
 
 
 def table(mixture: Any, level: float) -> list[Line]:
@@ -155,9 +161,11 @@ def table(mixture: Any, level: float) -> list[Line]:
     If persons of one class differ, lines of component -1 follow: the standard deviation of each
     coefficient between persons of the same class, and of their intercepts at the mean of the
     features. They have no z, either: standard deviations cannot be below 0.
+
+    With more than two labels, there are lines for the intercept and the profile of each label.
     """
     q = quantile(mixture, level)
-    d = mixture.coef_.shape[1]
+    d = mixture.coef_.shape[-1]
     names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(d)])
     lines = []
     for c in range(mixture.n_components_):
@@ -167,15 +175,27 @@ def table(mixture: Any, level: float) -> list[Line]:
             spread = q * error / (p * (1 - p))
             lower, upper = float(expit(logit(p) - spread)), float(expit(logit(p) + spread))
         lines.append(Line(c, WEIGHT, p, error, np.nan, lower, upper))
-        terms = list(zip(names, mixture.coef_[c], mixture.coef_standard_error_[c], strict=True))
-        if mixture.fit_intercept:
-            intercept = mixture.intercept_[c], mixture.intercept_standard_error_[c]
-            terms.insert(0, (INTERCEPT, *intercept))
-        for name, estimate, error in terms:
-            z = estimate / error if error > 0 else np.nan
-            ends = estimate - q * error, estimate + q * error
-            lines.append(Line(c, str(name), *map(float, (estimate, error, z, *ends))))
+        for label, (coef, coef_error), intercept in _profiles(mixture, c):
+            terms = list(zip(names, coef, coef_error, strict=True))
+            if mixture.fit_intercept:
+                terms.insert(0, (INTERCEPT, *intercept))
+            for name, estimate, error in terms:
+                z = estimate / error if error > 0 else np.nan
+                ends = estimate - q * error, estimate + q * error
+                line = Line(c, str(name), *map(float, (estimate, error, z, *ends)))
+                lines.append(line._replace(label=label))
     return lines + _spread_lines(mixture, names, q)
+
+
+def _profiles(mixture: Any, c: int) -> Iterator[tuple[Any, tuple[Any, Any], tuple[Any, Any]]]:
+    """Yield the label, profile and intercept, with errors, of a component, or of its labels."""
+    coef = mixture.coef_[c], mixture.coef_standard_error_[c]
+    intercept = mixture.intercept_[c], mixture.intercept_standard_error_[c]
+    if mixture.coef_.ndim == 2:
+        yield None, coef, intercept
+        return
+    for j, label in enumerate(mixture.classes_.tolist()):
+        yield label, (coef[0][j], coef[1][j]), (intercept[0][j], intercept[1][j])
 
 
 def _spread_lines(mixture: Any, names: Any, q: float) -> list[Line]:
@@ -214,7 +234,7 @@ def text(
 
     Components are numbered unless `names` are given; `labels` are what -1 and +1 are called.
     """
-    negative, positive = mixture.classes_.tolist() if labels is None else labels
+    labels = mixture.classes_.tolist() if labels is None else labels
     names = [f"component {c}" for c in range(mixture.n_components_)] if names is None else names
     choices = Choices.of(mixture)
     width = max(12, *(len(line.term) for line in lines))
@@ -226,14 +246,18 @@ def text(
         f"BIC {mixture.bic_:.1f}   ICL {mixture.icl_:.1f}",
         _penalty(choices),
         *_spread(choices),
-        _event(mixture, negative, positive),
+        _event(mixture, labels),
         f"expected share of {labels_of(mixture)} assigned correctly: "
         f"{mixture.expected_accuracy_:.0%} "
         f"(assigning all to {names[0]}: {mixture.weights_[0]:.0%})",
         mixture.status_,
     ]
     first_within = next((line for line in lines if line.component == WITHIN), None)
+    before = None
     for line in lines:
+        if line.label is not None and line.label != before:
+            parts.append(f"label {line.label}")
+        before = line.label
         if line.term == WEIGHT:
             name = names[line.component]
             parts += ["", name[0].upper() + name[1:], head, rule]
@@ -267,11 +291,16 @@ def _title(mixture: Any) -> str:
     return f"Mixture of {k} linear classifiers, {mixture.response} response"
 
 
-def _event(mixture: Any, negative: Any, positive: Any) -> str:
+def _event(mixture: Any, labels: Sequence[Any]) -> str:
     """Return whose probability the coefficients describe."""
     if has_choices(mixture):
         return f"{mixture.n_choices_:,} choices; effects on the log-odds of being chosen"
-    return f"P(y = {positive}), against {negative}"
+    if len(labels) == 2:
+        return f"P(y = {labels[1]}), against {labels[0]}"
+    return (
+        f"P(y = label) of {len(labels)} labels, each against their average: coefficients sum to "
+        "zero over labels"
+    )
 
 
 def _head(width: int, level: float, estimate: str, z: str) -> str:

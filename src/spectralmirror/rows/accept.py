@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.rows.checks import check_group_keys, check_rows, is_dask
 from spectralmirror.rows.grouped import GroupedRows, InMemoryGroups
+from spectralmirror.rows.labels import check_classes, why_binary
 from spectralmirror.rows.traits import traits_of_rows
 
 __all__ = ["accept_rows", "checks_parameters", "count_scans", "on_parts"]
@@ -36,7 +37,7 @@ def accept_rows(
     membership: Any = None,
     known: Any = None,
 ) -> tuple[GroupedRows, NDArray[Any]]:
-    """Return the rows in their groups, and the two classes.
+    """Return the rows in their groups, and the different labels.
 
     A source that knows its own labels, as a scan does, has a method ``grouped_rows``.
     """
@@ -66,8 +67,10 @@ def accept_rows(
         traits, columns = traits_of_rows(membership, known, len(rows), groups)
         sorted_rows = InMemoryGroups.of(replace(rows, keys=keys, traits=traits))
         return replace(sorted_rows, trait_columns=columns), classes
+    classes = grouped.rows.survey.classes
+    check_classes(classes, why=why_binary(estimator), n_rows=grouped.n_present)
     _remember(estimator, grouped.rows.n_features, names)
-    return grouped, grouped.rows.survey.classes
+    return grouped, classes
 
 
 def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> None:

@@ -23,7 +23,7 @@ from spectralmirror.rows.feature_table import (
     find_column_without_numbers,
 )
 from spectralmirror.rows.hashing import group_keys
-from spectralmirror.rows.labels import check_classes, check_labels, signs, unique_labels
+from spectralmirror.rows.labels import check_classes, check_labels, coded, unique_labels, why_binary
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.messages import ColumnError, first_missing, numbers, refuse_masked
 from spectralmirror.rows.reduce import reduce
@@ -60,7 +60,7 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
         check_kind(X)
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
-            "call fit(X, y) with one binary label for each row."
+            "call fit(X, y) with one label for each row."
         )
     X, y = check_kind(X), check_labels(y)
     check_names(X)
@@ -73,9 +73,10 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows
     X, y = _validated(partial(validate_data, estimator), X, y)
     weight = None if sample_weight is None else check_weights(sample_weight, len(y), X.dtype)
     y = column_or_1d(y)
-    classes = unique_labels(y if weight is None else y[weight > 0])
-    check_classes(classes)
-    return Rows(X, signs(y, classes, X.dtype), weight), classes
+    present = y if weight is None else y[weight > 0]
+    classes = unique_labels(present)
+    check_classes(classes, why=why_binary(estimator), n_rows=len(present))
+    return Rows(X, coded(y, classes, X.dtype), weight), classes
 
 
 def check_features(X: Any, estimator: Any = None, *, reset: bool = False) -> Any:

@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectralmirror.rows.labels import check_classes, signs, unique_labels
+from spectralmirror.rows.labels import MOST_LABELS, check_classes, coded, unique_labels
 from spectralmirror.rows.memory import BLOCK_BYTES, Rows
 from spectralmirror.rows.messages import first_missing
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.weights import WeightSums
 
 __all__ = ["Encoding", "Survey"]
-
-#: Different labels that are remembered; more than two are an error anyway.
-MOST_LABELS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +71,17 @@ class Survey:
         """Raise if there is nothing to fit."""
         if not sum(self.lengths):
             raise ValueError("There are no rows (0 samples), or all of them have a weight of 0.")
-        check_classes(self.classes)
+        check_classes(self.classes, why=None)
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """How a part is turned into rows with labels of -1 and +1.
+    """How a part is turned into rows with labels of -1 and +1, or 0, 1, ... if there are more.
 
     Attributes
     ----------
-    classes : ndarray of shape (2,)
-        The two labels.
+    classes : ndarray
+        The different labels.
     weights : WeightSums
         Sums of the weights of all rows.
     dtype : dtype
@@ -105,7 +102,7 @@ class Encoding:
             weight = self.weights.scaled(np.asarray(part.weight, np.float64), self.dtype)
         rows = Rows(
             part.X.astype(self.dtype, copy=False),
-            signs(part.y, self.classes, self.dtype),
+            coded(part.y, self.classes, self.dtype),
             weight,
             self.block_bytes,
             place=part.place,
