@@ -145,7 +145,7 @@ def test_the_summary_has_lines_for_each_label(fitted):
     frame = mixture.summary(as_frame=True)
     assert frame.index.names == ["component", "label", "term"]
     assert len(frame) == K * (1 + C * (D + 1))
-    estimate = frame.loc[(1, "car", "x2")]
+    estimate = frame.loc[("B", "car", "x2")]
     np.testing.assert_allclose(estimate["estimate"], mixture.coef_[1, 1, 2])
     np.testing.assert_allclose(estimate["standard_error"], mixture.coef_standard_error_[1, 1, 2])
     text = mixture.summary()

@@ -152,7 +152,7 @@ def make_linear_classifier_mixture(
     else:
         U = check_table(profiles, "profiles")
     k, d = U.shape
-    p = rng.dirichlet(np.ones(k)) if weights is None else _check_probabilities(weights, k)
+    p = rng.dirichlet(np.ones(k)) if weights is None else check_probabilities(weights, k)
     mu = check_mean(0.0 if mean is None else mean, d)
     deviations = _check_spread(spread, d)
 
@@ -194,7 +194,7 @@ def _draw_profiles(k: int, d: int, norm: float | None, rng: np.random.RandomStat
     return np.asarray(U * (norm / np.linalg.norm(U, axis=1, keepdims=True)))
 
 
-def _check_probabilities(weights: ArrayLike, k: int) -> Vector:
+def check_probabilities(weights: ArrayLike, k: int) -> Vector:
     p = numbers(weights, "weights must hold numbers, one for each profile.").ravel()
     if p.shape != (k,):
         raise ValueError(f"weights must hold one number for each of {k} profiles, got {p.size}.")
