@@ -7,7 +7,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from spectralmirror import LinearClassifierMixture, SpectralMirror
+from spectralmirror import LinearClassifierMixture, MixtureWarning, SpectralMirror
 from spectralmirror.metrics import component_error
 from spectralmirror.mixture import fit_base
 from spectralmirror.mixture.label_contrasts import LabelContrasts
@@ -225,12 +225,14 @@ def test_labels_that_are_rare_or_too_many():
     X, y, *_ = simulated()
     rare = y.astype(object)
     rare[7] = "once"
-    mixture = LinearClassifierMixture(1, random_state=0).fit(X, rare)
+    with pytest.warns(MixtureWarning, match=r"Label 'once' occurs in 1 row only: .* mistake"):
+        mixture = LinearClassifierMixture(1, random_state=0).fit(X, rare)
     assert mixture.predict_proba(X)[:, 2].mean() == pytest.approx(1 / len(y), rel=0.01)
     with pytest.raises(ValueError, match=r"y has 40 different values .* in 60 rows"):
         LinearClassifierMixture().fit(X[:60], np.arange(60) % 40)
     many = np.arange(400) % 100
-    mixture = LinearClassifierMixture(1, random_state=0).fit(X[:400], many)
+    with pytest.warns(MixtureWarning, match="and 99 other labels in fewer than 5"):
+        mixture = LinearClassifierMixture(1, random_state=0).fit(X[:400], many)
     assert mixture.coef_.shape == (1, 100, D)
     with pytest.raises(ValueError, match="missing label"):
         LinearClassifierMixture().fit(X, [np.nan, *range(1, len(X))])

@@ -46,10 +46,6 @@ MISSING = r"Input y contains NaN \(a missing label\) in row 7: drop such rows"
 LABELS = {
     "none": (None, r"requires y to be passed.*call fit\(X, y\)"),
     "one class": (np.ones(N), "y has only one class, 1.0: pass labels of two classes"),
-    "three classes": (
-        np.arange(N) % 3,
-        r"Only binary classification.* y has 3 different values \(0, 1, 2\): keep or merge",
-    ),
     "continuous": (X[:, 0], "y is continuous.*compare it with a threshold"),
     "values that cannot be compared": (
         np.array(["a", 1] * 30, dtype=object),
@@ -82,6 +78,16 @@ LABELS = {
 @pytest.mark.parametrize(("y", "sentence"), LABELS.values(), ids=LABELS)
 def test_labels_that_are_refused(y, sentence):
     assert_not_fitted(sentence, y=y)
+
+
+def test_three_classes_are_refused_where_labels_are_binary():
+    told = r"Only binary classification.* y has 3 different values \(0, 1, 2\): keep or merge"
+    assert_not_fitted(told, "mirror", "paper", "hessian", y=np.arange(N) % 3)
+
+
+def test_a_label_for_most_rows_is_refused():
+    told = r"y has 31 different values \(0, 1, 2, ...\) in 60 rows, so that most occur once"
+    assert_not_fitted(told, "mixture", y=np.arange(N) % 31)
 
 
 GROUPS = {

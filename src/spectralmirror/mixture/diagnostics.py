@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +16,7 @@ from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.integration import COARSE
 from spectralmirror.mixture.starts import Start, n_agreeing
 from spectralmirror.rows.grouped import GroupedRows
+from spectralmirror.rows.reduce import reduce
 
 __all__ = ["Problem", "find_problems", "n_different_rows", "status"]
 
@@ -21,6 +24,8 @@ __all__ = ["Problem", "find_problems", "n_different_rows", "status"]
 SEPARATED = 1e-4
 #: A fit warns if a better maximum exists with a larger probability than this.
 DOUBTFUL = 0.2
+#: A label that occurs in fewer rows is rare.
+RARE = 5
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,8 @@ class Problem:
     ----------
     kind : str
         "collinear features", "dropped components", "fewer components", "not converged",
-        "indistinct components", "separated classes", "too few different rows", "a better maximum"
-        or "coarse integration".
+        "indistinct components", "separated classes", "too few different rows", "rare labels",
+        "a better maximum" or "coarse integration".
     sentence : str
         What is wrong, and what to do about it; parameters are in backticks.
     """
@@ -48,11 +53,13 @@ def find_problems(
     collinear: str = "",
     max_iter: int,
     evidence: dict[int, float] | None = None,
+    labels: Sequence[Any] = (),
 ) -> list[Problem]:
     """Return everything that is wrong with a fit, the most basic problem first.
 
     `collinear` says why the covariance of the features has no inverse; it is empty if it has one.
-    `evidence` holds the log evidence for each number of components that was compared.
+    `evidence` holds the log evidence for each number of components that was compared, and `labels`
+    are what labels of several kinds are called.
     """
     problems, k = [], len(fit.ascent.parameters)
     if collinear:
@@ -76,6 +83,7 @@ def find_problems(
     others = (
         _fewer_components(k, evidence or {}),
         _problem_of_shape(fit, quality, max_iter),
+        _rare_labels(fit, labels),
         _better_maximum(fit.starts, k),
         _coarse_integration(fit),
     )
@@ -118,6 +126,26 @@ def _coarse_integration(fit: Fit) -> Problem | None:
         "Persons have many labels for so many coefficients that vary: the log-likelihood of a "
         f"person is off by {error:.2f} on average, and estimates and standard errors are "
         "rough. Use a smaller kind of `spread`, or fewer features.",
+    )
+
+
+def _rare_labels(fit: Fit, labels: Sequence[Any]) -> Problem | None:
+    """Return a problem if some of more than two labels occur in a few rows only."""
+    if fit.likelihood.labels is None:
+        return None
+    C = fit.likelihood.labels.n_labels
+    counts = reduce(fit.likelihood.rows, lambda block: np.bincount(block.y.astype(int), None, C))
+    rare = int(counts.argmin())
+    if counts[rare] >= RARE:
+        return None
+    others = int((counts < RARE).sum()) - 1
+    more = f" (and {others} other labels in fewer than {RARE})" if others else ""
+    rows = "row" if counts[rare] == 1 else "rows"
+    return Problem(
+        "rare labels",
+        f"Label {labels[rare]!r} occurs in {counts[rare]} {rows} only{more}: little more than the "
+        "penalty determines its coefficients. Correct it if it is a mistake, or merge it with "
+        "another label.",
     )
 
 

@@ -286,6 +286,7 @@ class MixtureFit:
             collinear=chosen.features.why_singular(names),
             max_iter=self.max_iter,
             evidence=self.evidence_path_,
+            labels=self.classes_.tolist(),
         )
         self._problems = [problem.sentence for problem in problems]
         self.status_ = status(problems, self.starts_, self.n_components_, converged=self.converged_)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from spectralmirror.rows.labels import MOST_LABELS
+
 __all__ = ["is_whole"]
 
 #: What a fit says about the spread of people within a class; models of older formats have none.
@@ -133,9 +135,10 @@ def _is_estimator(model: Any) -> bool:
 
 
 def _is_mixture(model: Any, k: int, d: int) -> bool:
+    C = _n_scores(model)
     shapes: dict[str, tuple[int, ...]] = {
-        "coef_": (k, d),
-        "intercept_": (k,),
+        "coef_": (k, d) if C == 1 else (k, C, d),
+        "intercept_": (k,) if C == 1 else (k, C),
         "weights_": (k,),
         "sharpness_": (k,),
         "feature_mean_": (d,),
@@ -149,32 +152,45 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         and np.isclose(p.sum(), 1)
         and (model.sharpness_ >= 0).all()
         and np.isfinite(_largest_scores(model, model.coef_, model.intercept_)).all()
+        and (C == 1 or (model.response == "logistic" and (model.sharpness_ == 1).all()))
         and _is_spread(model, d)
         and _is_membership(model, k)
         and (root is None or _is_root(model, root, k, d))
         and _is_covariance(model, k, d)
-        and model.classes_.shape == (2,)  # np.unique may take minutes, even if there are no bytes
-        and len(np.unique(model.classes_)) == 2
+        and len(np.unique(model.classes_)) == len(model.classes_)
         and _is_count(getattr(model, "n_choices_", 0))
         and model.summary()
     )
+
+
+def _n_scores(model: Any) -> int:
+    """Return the number of scores of a class: one for each of more than two labels.
+
+    Labels of more kinds are never fitted, and np.unique may take minutes, even without bytes.
+    """
+    n_labels = len(model.classes_)
+    if model.classes_.shape != (n_labels,) or not 2 <= n_labels < MOST_LABELS:
+        raise ValueError("no labels")
+    return 1 if n_labels == 2 else n_labels
 
 
 def _is_root(model: Any, root: Any, k: int, d: int) -> bool:
     """Return whether this can be a root of a covariance of the parameters.
 
     These are k (d + 1) coefficients, (d + 1) q entries of B, row by row, and, for k - 1 classes,
-    the coefficients of the weights and a logit.
+    the coefficients of the weights and a logit. With C > 2 labels, there are k C (d + 1).
     """
+    C = _n_scores(model)
     q = model.spread_.shape[1] if hasattr(model, "spread_") else 0
-    of_profiles, of_spread = k * (d + 1), (d + 1) * q
+    of_profiles, of_spread = k * C * (d + 1), (d + 1) * q
     of_weights = (k - 1) * (_n_covariates(model) + 1)
     shape = (of_profiles + of_spread + of_weights, *np.shape(root)[1:])
     if not _is_array(root, shape) or root.ndim != 2:
         return False
     profiles, B, _ = np.split(root, [of_profiles, of_profiles + of_spread])
-    steps = profiles.reshape(k, d + 1, -1).transpose(2, 0, 1)
-    bounds = [_largest_scores(model, step[:, :d], step[:, d]) for step in steps]
+    shape = (k, d + 1) if C == 1 else (k, C, d + 1)
+    steps = np.moveaxis(profiles.reshape(*shape, -1), -1, 0)
+    bounds = [_largest_scores(model, step[..., :d], step[..., d]) for step in steps]
     of_people = [_is_bounded(model, b[:d].T, b[d]) for b in _columns(B, d + 1)]
     return bool(np.isfinite(bounds).all()) and all(of_people)
 
@@ -183,15 +199,17 @@ def _is_covariance(model: Any, k: int, d: int) -> bool:
     """Return whether the covariance of the estimates has the right shape, or there is none.
 
     These are k (d + 1) coefficients, k weights, the free entries of B and what the weights of all
-    classes but the first depend on; older models have the coefficients only.
+    classes but the first depend on; older models have the coefficients only. With C > 2 labels,
+    there are k C (d + 1) coefficients.
     """
-    C = model.covariance_
-    if C is None:
+    found, C = model.covariance_, _n_scores(model)
+    if found is None:
         return True
     q = _n_covariates(model)
     of_weights = (k - 1) * (q + 1) if q else 0
-    sizes = k * (d + 1), k * (d + 2) + getattr(model, "_n_spread", 0) + of_weights
-    return C.dtype == np.float64 and C.shape in [(size, size) for size in sizes]
+    of_coef = k * C * (d + 1)
+    sizes = of_coef, of_coef + k + getattr(model, "_n_spread", 0) + of_weights
+    return found.dtype == np.float64 and found.shape in [(size, size) for size in sizes]
 
 
 def _n_covariates(model: Any) -> int:
@@ -261,7 +279,8 @@ def _is_bounded(model: Any, directions: Any, intercepts: Any) -> bool:
 def _largest_scores(model: Any, profiles: Any, intercepts: Any) -> Any:
     """Return s_l (<|u_l|, |mean| + scale> + |b_l|), a bound on scores of rows like those fitted."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return model.sharpness_ * (np.abs(profiles) @ _feature_sizes(model) + np.abs(intercepts))
+        bounds = np.abs(profiles) @ _feature_sizes(model) + np.abs(intercepts)
+        return model.sharpness_ * bounds if bounds.ndim == 1 else bounds
 
 
 def _feature_sizes(model: Any) -> Any:

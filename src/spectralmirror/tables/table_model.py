@@ -211,9 +211,10 @@ def _terms(lines: Sequence[Line], component: int) -> list[dict[str, Any]]:
     """Return the estimates of a component, and their intervals, as plain data."""
     own = [line._asdict() for line in lines if line.component == component]
     return [
-        {name: v if name == "term" else _known(v) for name, v in one.items() if name != "component"}
+        {name: v if name in ("label", "term") else _known(v) for name, v in one.items()
+         if name != "component" and not (name == "label" and v is None)}
         for one in own
-    ]
+    ]  # fmt: skip
 
 
 def _known(value: float) -> float | None:
