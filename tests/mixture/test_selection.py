@@ -11,6 +11,7 @@ from spectralmirror import LinearClassifierMixture
 from spectralmirror.mixture.selection import (
     CRITERIA,
     FEW_STARTS,
+    MANY_STARTS,
     MOST_COMPONENTS,
     Candidate,
     fewer_components,
@@ -52,6 +53,7 @@ def selected(bics, n_visible=1, dropped_at=None, criterion="bic"):
         ([10, 8, 7, 9], {}, (3, [1, 2, 3, 4])),
         ([10, 11, 7, 9], {}, (1, [1, 2])),  # it does not look past the first rise
         ([10, 11, 7, 9], {"n_visible": 3}, (3, [1, 2, 3, 4])),  # unless the spectrum shows more
+        ([10, 11, 12, 1], {"n_visible": 9}, (1, [1, 2, 3])),  # and only once
         ([10, 10 - 1e-9, 7], {}, (1, [1, 2])),  # no gain but that of rounding
         ([10, 8, 1], {"dropped_at": 3}, (2, [1, 2])),
         (list(range(100, 0, -1)), {}, (MOST_COMPONENTS, list(range(1, MOST_COMPONENTS + 1)))),
@@ -82,7 +84,7 @@ def test_every_criterion_finds_two_clear_classifiers(criterion, l2):
     assert set(mixture.bic_path_) == set(mixture.evidence_path_) == {1, 2, 3}
 
 
-def test_only_the_chosen_number_is_searched_with_all_starts():
+def test_only_the_chosen_number_is_searched_with_many_starts():
     asked = []
 
     def fit_k(k, before, n_init):
@@ -91,7 +93,7 @@ def test_only_the_chosen_number_is_searched_with_all_starts():
 
     best, tried = select(fit_k, lambda: 1, "bic")
     few = FEW_STARTS
-    assert asked == [(1, None, None), (2, 1, few), (3, 2, few), (2, 2, None)]
+    assert asked == [(1, None, None), (2, 1, few), (3, 2, few), (2, 2, MANY_STARTS)]
     assert best.bic == tried[2].bic == 7
 
 

@@ -13,12 +13,14 @@ from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.preprocessing import Features
 
-__all__ = ["CRITERIA", "Candidate", "fewer_components", "select", "with_all_starts"]
+__all__ = ["CRITERIA", "Candidate", "fewer_components", "select", "with_more_starts"]
 
 #: Largest number of components that is tried.
 MOST_COMPONENTS = 12
-#: Maximum number of starts for each number of components that is tried.
-FEW_STARTS = 12
+#: Maximum number of starts for each number of components that is tried, and for the best of them.
+FEW_STARTS, MANY_STARTS = 12, 60
+#: Fewer components than the spectrum shows are not trusted until this many in a row are worse.
+MOST_WORSE = 2
 #: Another component must raise the score by more than this.
 MARGINS = {"evidence": CLEARLY, "bic": 1e-3, "icl": 1e-3}
 
@@ -67,10 +69,10 @@ def select(
     ----------
     fit_k : callable
         (k, before, n_init) -> fit of k components with at most so many starts, one of them from a
-        candidate that was fitted before; with all starts if `n_init` is None.
+        candidate that was fitted before; with as many as requested if `n_init` is None.
     n_visible : callable
         Returns the number of directions that the spectrum shows. At least as many components are
-        tried, unless some are left without rows before.
+        tried, unless some are left without rows before, or two numbers in a row are worse.
     criterion : str
         One of `CRITERIA`.
     first : int
@@ -79,32 +81,35 @@ def select(
     Returns
     -------
     best : Candidate
-        The best fit. If its search ended early, it is repeated with all starts.
+        The best fit. If its search ended early, it is repeated with more starts.
     tried : dict
         All fits, by their number of components.
     """
     score = CRITERIA[criterion]
     best = candidate = fit_k(first, None, None)
-    tried, least = {first: best}, n_visible()
+    tried, least, n_worse = {first: best}, n_visible(), 0
     for k in range(first + 1, max(MOST_COMPONENTS, first) + 1):
         candidate = fit_k(k, candidate, FEW_STARTS)
         if candidate.fit.n_dropped:
             break
         tried[k] = candidate
         if score(candidate) > score(best) + MARGINS[criterion]:
-            best = candidate
-        elif k >= least:
+            best, n_worse = candidate, 0
+            continue
+        n_worse += 1
+        if k >= least or n_worse == MOST_WORSE:
             break
     k = len(best.fit.ascent.parameters)
-    best = tried[k] = with_all_starts(fit_k, best, criterion)
+    best = tried[k] = with_more_starts(fit_k, best, criterion)
     return best, tried
 
 
-def with_all_starts(fit_k: Callable[..., Candidate], best: Candidate, criterion: str) -> Candidate:
-    """Repeat a fit whose search ended early with all starts, and return the better of both."""
+def with_more_starts(fit_k: Callable[..., Candidate], best: Candidate, criterion: str) -> Candidate:
+    """Repeat a fit whose search ended early with more starts, and return the better of both."""
     if len(best.fit.starts) < FEW_STARTS:
         return best
-    again, score = fit_k(len(best.fit.ascent.parameters), best, None), CRITERIA[criterion]
+    again = fit_k(len(best.fit.ascent.parameters), best, MANY_STARTS)
+    score = CRITERIA[criterion]
     return again if score(again) > score(best) and not again.fit.n_dropped else best
 
 

@@ -21,7 +21,7 @@ from spectralmirror.mixture.selection import (
     MARGINS,
     MOST_COMPONENTS,
     Candidate,
-    with_all_starts,
+    with_more_starts,
 )
 from spectralmirror.mixture.spread import KINDS
 from spectralmirror.mixture.spread_fitting import comparison_sample, finished, fit_spread
@@ -261,7 +261,7 @@ def select_spread(
     number, kind = search.chosen(numbers)
     discrete = search.discrete[number]
     if kind is None:
-        best = discrete if k is not None else with_all_starts(fit_k, discrete, criterion)
+        best = discrete if k is not None else with_more_starts(fit_k, discrete, criterion)
     else:
         task = search.tasks[number]
         fit = finished(task, discrete.fit.likelihood, search.tried[number, kind].fit)
