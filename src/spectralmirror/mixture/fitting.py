@@ -22,7 +22,7 @@ from spectralmirror.mixture.samples import (
     largest_sample,
     start_sample,
 )
-from spectralmirror.mixture.search import adapt_penalty, find_maxima
+from spectralmirror.mixture.search import adapt_penalty, find_maxima, penalty_of_one
 from spectralmirror.mixture.starts import Start
 from spectralmirror.mixture.task import Subspace, Task
 from spectralmirror.rows.progress import stage
@@ -196,6 +196,7 @@ def _start(task: Task, target: Likelihood, space: Subspace | None) -> Found:
     sample = start_sample(task, largest)
     if task.choose_l2:  # a prior does not depend on the number of rows
         sample = replace(sample, l2=target.l2, concentration=target.concentration)
+        sample = penalty_of_one(task, sample)
     maxima, fewer = find_maxima(task, sample, space), {}
     if task.choose_l2:
         sample, maxima = adapt_penalty(task, sample, maxima)

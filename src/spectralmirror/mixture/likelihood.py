@@ -33,7 +33,6 @@ from scipy.linalg import block_diag
 
 from spectralmirror.mixture.choice_sets import (
     ChoiceProbabilities,
-    SetLayout,
     log_chosen,
     slopes_of_choices,
 )
@@ -289,7 +288,7 @@ class Likelihood:
             log_f, slopes = self.labels.log_f_and_slopes(t, block.y)
             return _normalised(self._joint(block, log_f, parameters), t, slopes)
         if block.set_starts is not None:
-            of = ChoiceProbabilities.of(t, SetLayout(block.set_starts, len(block)))
+            of = ChoiceProbabilities.of(t, block.layout)
             joint = self._joint_of_sets(block, of.log_chosen(block.chosen), parameters)
             return _normalised(joint, t, slopes_of_choices(of.pi(), block.y))
         t *= block.y

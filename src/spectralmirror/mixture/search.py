@@ -31,7 +31,7 @@ from spectralmirror.mixture.task import Subspace, Task
 from spectralmirror.rows.progress import step
 from spectralmirror.rows.types import Matrix
 
-__all__ = ["adapt_penalty", "find_maxima", "prepared"]
+__all__ = ["adapt_penalty", "find_maxima", "penalty_of_one", "prepared"]
 
 #: Inside a trusted subspace, the search ends when this many starts have reached the best maximum.
 N_AGREE = 3
@@ -255,6 +255,20 @@ def _donors(pool: list[Ascent], best: Ascent) -> Matrix:
     V = np.concatenate([one.parameters.profiles for one in pool])
     apart = np.square(V[:, None] - best.parameters.profiles).sum(axis=2).min(axis=1)
     return np.asarray(V[apart > SAME * np.maximum(np.square(V).sum(axis=1), 1)])
+
+
+def penalty_of_one(task: Task, likelihood: Likelihood) -> Likelihood:
+    """Return the likelihood of choice sets with the penalty of one class, if that is smaller.
+
+    Scores are the larger the more alternatives there are to tell apart, so that their first guess
+    is often far off; a search under a penalty far from the right one has to be continued.
+    """
+    if task.k == 1 or getattr(likelihood.rows.rows, "sets", None) is None:
+        return likelihood
+    alone = replace(prepared(likelihood), membership=None)
+    start = Parameters.equal(np.zeros((1, len(alone.coordinates.of_rows))))
+    chosen, _ = choose_l2(alone, start, task.climber, task.seed, rough=True)
+    return likelihood.with_l2(min(likelihood.l2, chosen.l2))
 
 
 def adapt_penalty(

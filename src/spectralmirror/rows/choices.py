@@ -51,4 +51,4 @@ def accept_choices(
         rows = replace(rows[sets.starts], X=difference, sets=None)
     else:
         rows = replace(rows, X=centred(X, sets))
-    return replace(InMemoryGroups.of(rows), trait_columns=columns)
+    return replace(InMemoryGroups.of(rows).in_order(), trait_columns=columns)

@@ -17,6 +17,7 @@ from spectralmirror.rows.hashing import chosen
 from spectralmirror.rows.kernels import shifted
 from spectralmirror.rows.memory import Rows, block_rows
 from spectralmirror.rows.sample import SAMPLE_BYTES, sample
+from spectralmirror.rows.set_layout import SetLayout
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = ["Block", "GroupedRows", "InMemoryGroups"]
@@ -92,6 +93,12 @@ class Block:
         if self.sets is None:
             return None
         return np.flatnonzero(np.append(True, self.sets[1:] != self.sets[:-1]))
+
+    @cached_property
+    def layout(self) -> SetLayout:
+        """Where choice sets begin."""
+        assert self.set_starts is not None
+        return SetLayout(self.set_starts, len(self))
 
     @cached_property
     def chosen(self) -> NDArray[np.int64]:
@@ -235,7 +242,7 @@ class GroupedRows(Protocol):
         while True:
             found = self.choose_groups(share, seed)
             if len(found):
-                return InMemoryGroups.of(found, by_key=True)
+                return InMemoryGroups.of(found, by_key=True).in_order()
             share *= 2  # few groups of many rows each
 
     def _is_half(self, n_rows: int, n_groups: int) -> bool:
@@ -390,6 +397,13 @@ class InMemoryGroups(GroupedRows):
             yield from self._views
         else:
             yield from self._blocks_of_groups(factor)
+
+    def in_order(self) -> InMemoryGroups:
+        """Return the same groups in a copy of the rows whose blocks are views, if they are not."""
+        if self.order is None or self._is_in_order:
+            return self
+        order = np.arange(len(self.order))
+        return InMemoryGroups(self.rows[self.order], order, self.starts, self.trait_columns)
 
     @cached_property
     def _is_in_order(self) -> bool:
