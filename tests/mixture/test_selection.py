@@ -89,7 +89,7 @@ def test_only_the_chosen_number_is_searched_with_many_starts():
 
     def fit_k(k, before, n_init):
         asked.append((k, before and before.k, n_init))
-        return Fake(k, [10, 8, 9][k - 1] - (n_init is None), n_starts=FEW_STARTS)
+        return Fake(k, [10, 8, 9][k - 1] - (n_init == MANY_STARTS), n_starts=FEW_STARTS)
 
     best, tried = select(fit_k, lambda: 1, "bic")
     few = FEW_STARTS
