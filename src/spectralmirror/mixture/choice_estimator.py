@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from spectralmirror.mixture.bootstrap import Bootstrap, bootstrap
+from spectralmirror.mixture.card import NotebookCard
 from spectralmirror.mixture.choice_analysis import ChoiceAnalysis
 from spectralmirror.mixture.fit_base import MixtureFit
 from spectralmirror.mixture.frames import FramesOut
@@ -25,7 +26,9 @@ from spectralmirror.rows.grouped import GroupedRows
 __all__ = ["ChoiceMixture"]
 
 
-class ChoiceMixture(RoutedChoices, FramesOut, MixtureFit, ChoiceAnalysis, BaseEstimator):
+class ChoiceMixture(
+    NotebookCard, RoutedChoices, FramesOut, MixtureFit, ChoiceAnalysis, BaseEstimator
+):
     """Mixture of conditional logits: choices among alternatives, made by hidden classes of persons.
 
     A person of class l chooses alternative j of a set with the probability
@@ -64,6 +67,8 @@ class ChoiceMixture(RoutedChoices, FramesOut, MixtureFit, ChoiceAnalysis, BaseEs
         Features whose coefficient is not negative (+1) or not positive (-1) in any class.
     random_state : int, RandomState instance or None, default=None
         Seed of the random starts.
+    verbose : bool or int, default=False
+        Whether to print what a fit is at: True the stages, 2 or more each start, too.
 
     Attributes
     ----------
@@ -107,6 +112,7 @@ class ChoiceMixture(RoutedChoices, FramesOut, MixtureFit, ChoiceAnalysis, BaseEs
         "shared": ["array-like", str, Integral],
         "signs": [dict, None],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -123,6 +129,7 @@ class ChoiceMixture(RoutedChoices, FramesOut, MixtureFit, ChoiceAnalysis, BaseEs
         shared: Any = (),
         signs: Any = None,
         random_state: Any = None,
+        verbose: bool | int = False,
     ):
         self.n_components = n_components
         self.l2 = l2
@@ -135,6 +142,7 @@ class ChoiceMixture(RoutedChoices, FramesOut, MixtureFit, ChoiceAnalysis, BaseEs
         self.shared = shared
         self.signs = signs
         self.random_state = random_state
+        self.verbose = verbose
 
     @checks_parameters
     def fit(

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from spectralmirror.mixture.bootstrap import Bootstrap, bootstrap
+from spectralmirror.mixture.card import NotebookCard
 from spectralmirror.mixture.fit_base import SOLVERS, MixtureFit, MixtureWarning
 from spectralmirror.mixture.frames import FramesOut
 from spectralmirror.mixture.label_options import why_two_labels
@@ -28,7 +29,13 @@ __all__ = ["LinearClassifierMixture", "MixtureWarning"]
 
 
 class LinearClassifierMixture(
-    RoutedLabels, FramesOut, MixtureFit, MixturePrediction, ClassifierMixin, BaseEstimator
+    NotebookCard,
+    RoutedLabels,
+    FramesOut,
+    MixtureFit,
+    MixturePrediction,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Mixture of linear classifiers, fitted by penalised maximum likelihood.
 
@@ -110,6 +117,8 @@ class LinearClassifierMixture(
         any class, such as ``{"price": -1}``.
     random_state : int, RandomState instance or None, default=None
         Seed of the random starts and of the samples of rows. Pass an int for reproducible fits.
+    verbose : bool or int, default=False
+        Whether to print what a fit is at: True the stages, 2 or more each start, too.
 
     Attributes
     ----------
@@ -253,6 +262,7 @@ class LinearClassifierMixture(
         "shared": ["array-like", str, Integral],
         "signs": [dict, None],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -274,6 +284,7 @@ class LinearClassifierMixture(
         shared: Any = (),
         signs: Any = None,
         random_state: Any = None,
+        verbose: bool | int = False,
     ):
         self.n_components = n_components
         self.response = response
@@ -291,6 +302,7 @@ class LinearClassifierMixture(
         self.shared = shared
         self.signs = signs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _why_binary(self) -> str | None:
         """Return which parameter needs two labels, and what to do; None if none does."""
@@ -392,7 +404,9 @@ class LinearClassifierMixture(
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a mixture; older ones chose the number of components by BIC."""
-        added = {"criterion": "bic", "spread": None, "shared": (), "signs": None}
+        added = {
+            "criterion": "bic", "spread": None, "shared": (), "signs": None, "verbose": False,
+        }  # fmt: skip
         super().__setstate__({**added, **state})
 
     def __sklearn_tags__(self) -> Any:

@@ -33,6 +33,7 @@ from spectralmirror.responses import get_response
 from spectralmirror.rows.accept import count_scans
 from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.messages import named_columns
+from spectralmirror.rows.progress import print_progress
 from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.rows.types import Matrix
 
@@ -66,6 +67,7 @@ class MixtureFit:
     max_iter: int
     criterion: str
     random_state: Any
+    verbose: bool | int
     membership_names_in_: NDArray[Any]
 
     def _fit_grouped(self, grouped: GroupedRows, classes: NDArray[Any]) -> Self:
@@ -81,7 +83,7 @@ class MixtureFit:
         labels = contrasts(classes)
         prepared = Preprocessing(grouped, subspace, names, self._rng, several, labels)
         # with several BLAS threads, the last bits would depend on their number
-        with named_columns(self), one_blas_thread():
+        with named_columns(self), one_blas_thread(), print_progress(self.verbose):
             fit_k = partial(self._fit_k, prepared, options)
             self.spread_evidence_: dict[str, float] = {}
             if kinds != (None,):

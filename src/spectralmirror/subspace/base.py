@@ -12,13 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.rows.accept import on_parts
 from spectralmirror.rows.checks import check_features, check_memory
+from spectralmirror.rows.doc_links import DocLinks
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix
 
 __all__ = ["SubspaceTransformer", "orthonormal_rows", "require_rows"]
 
 
-class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SubspaceTransformer(
+    DocLinks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Projection onto a subspace that was estimated from binary labels."""
 
     components_: Matrix
