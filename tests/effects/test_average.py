@@ -9,8 +9,12 @@ from scipy.special import expit, ndtr
 
 import spectralmirror
 from spectralmirror import ChoiceMixture, LinearClassifierMixture
-from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
-from spectralmirror.effects import average_effects
+from spectralmirror.datasets import (
+    make_choice_mixture,
+    make_linear_classifier_mixture,
+    make_multinomial_mixture,
+)
+from spectralmirror.effects import average_effects, ratios
 from tests.helpers.mixtures import fitted
 
 PROFILES = np.array([[3.0, -1.0, 1.0], [-1.0, 2.0, 0.5]])
@@ -201,6 +205,13 @@ def test_choices_have_shares_and_elasticities_instead():
     mixture = ChoiceMixture(1).fit(X, chosen, choices=truth.choices)
     with pytest.raises(ValueError, match=r"average_effects is for labels.*model\.elasticities"):
         average_effects(mixture, X)
+
+
+@pytest.mark.parametrize("function", [average_effects, lambda m, X: ratios(m, 0, 1)])
+def test_several_labels_are_refused(function):
+    X, y, _ = make_multinomial_mixture(300, 2, n_components=1, random_state=0)
+    with pytest.raises(ValueError, match="takes mixtures of two labels, but this one has 3"):
+        function(LinearClassifierMixture(1).fit(X, y), X)
 
 
 def test_hard_labels_have_effects_without_errors():

@@ -10,7 +10,11 @@ import pytest
 import sklearn
 
 from spectralmirror import ChoiceMixture, LinearClassifierMixture, SpectralMirror
-from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
+from spectralmirror.datasets import (
+    make_choice_mixture,
+    make_linear_classifier_mixture,
+    make_multinomial_mixture,
+)
 from spectralmirror.mixture.card import card
 from spectralmirror.rows import doc_links
 
@@ -142,6 +146,18 @@ def test_directions_have_no_intervals(data):
     assert "<i " not in html
     assert "nan" not in html
     assert "direction per standard deviation of a feature." in html
+
+
+def test_several_labels_are_named():
+    X, y, truth = make_multinomial_mixture(600, 3, n_components=2, group_size=6, random_state=0)
+    mixture = LinearClassifierMixture(2, random_state=0).fit(X, y, groups=truth.groups)
+    text = "|".join(Page(card(mixture)).said)
+    assert "effects on each label" in text
+    found = re.findall(r"\|(\d): x(\d)\|([+-]\d+\.\d\d)", text)
+    assert len(found) == 10
+    for place, (label, feature, value) in enumerate(found):
+        size = mixture.coef_[place // 5, int(label), int(feature)]
+        assert float(value) == pytest.approx(size * mixture.feature_scale_[int(feature)], abs=0.01)
 
 
 def test_choices():

@@ -11,7 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.effects.derivatives import EffectSums, Model, OtherValues
 from spectralmirror.effects.results import LEVELS, OVERALL, SLOPE, AverageEffects
-from spectralmirror.effects.selected import checked_weights, feature_index, feature_names
+from spectralmirror.effects.selected import (
+    check_two_labels,
+    checked_weights,
+    feature_index,
+    feature_names,
+)
 from spectralmirror.mixture.choice_estimator import ChoiceMixture
 from spectralmirror.mixture.summary import letters, quantile
 from spectralmirror.rows.checks import check_features, is_dask
@@ -84,6 +89,7 @@ def average_effects(
             "average_effects is for labels. What a feature does to choices depends on the other "
             "alternatives: see model.elasticities, and model.shares of changed features."
         )
+    check_two_labels(model, "average_effects")
     q, names = quantile(model, level), feature_names(model)
     chosen = range(len(names)) if features is None else _listed(features)
     indices = np.array([feature_index(model, one) for one in chosen], dtype=np.intp)

@@ -18,7 +18,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.effects.results import OVERALL, Ratios
-from spectralmirror.effects.selected import checked_weights, feature_index, feature_names
+from spectralmirror.effects.selected import (
+    check_two_labels,
+    checked_weights,
+    feature_index,
+    feature_names,
+)
 from spectralmirror.mixture.summary import letters, profile_covariance, quantile
 from spectralmirror.rows.containers import output_container
 from spectralmirror.rows.types import Matrix
@@ -77,6 +82,7 @@ def ratios(
     [np.float64(-3.0), np.float64(1.0)]
     """
     check_is_fitted(model, "coef_")
+    check_two_labels(model, "ratios")
     if method not in ("fieller", "delta"):
         raise ValueError(f"method must be 'fieller' or 'delta', got {method!r}.")
     q, names = quantile(model, level), feature_names(model)

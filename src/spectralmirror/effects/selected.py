@@ -9,7 +9,16 @@ import numpy as np
 
 from spectralmirror.rows.types import Vector
 
-__all__ = ["checked_weights", "feature_index", "feature_names"]
+__all__ = ["check_two_labels", "checked_weights", "feature_index", "feature_names"]
+
+
+def check_two_labels(model: Any, name: str) -> None:
+    """Raise if a mixture has coefficients for each of several labels."""
+    if len(model.classes_) > 2:
+        raise ValueError(
+            f"{name} takes mixtures of two labels, but this one has {len(model.classes_)}: change "
+            "a column of X and compare predict_proba, or fit one label against all others."
+        )
 
 
 def feature_names(model: Any) -> list[str]:
