@@ -6,7 +6,7 @@
 # `make faults` interrupts commands and fills disks, `make reproduce` the paper's figures and
 # claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
 # `make properties` tries the properties on many new examples,
-# `make wheel` installs what we would publish into an empty environment and uses it there,
+# `make wheel` installs what we would publish (wheel, sdist) into empty environments, uses it there,
 # `make oldest` runs the core tests with the oldest dependencies that pyproject.toml allows.
 PYTHON ?= python3
 BIN := .venv/bin
@@ -76,6 +76,9 @@ wheel: .venv/.dev
 	$(PYTHON) -m venv output/wheel/venv
 	output/wheel/venv/bin/python $(INSTALL) output/wheel/*.whl
 	cd output/wheel && venv/bin/python -W error ../../tests/core.py
+	$(PYTHON) -m venv output/wheel/sdist
+	output/wheel/sdist/bin/python $(INSTALL) output/wheel/*.tar.gz
+	cd output/wheel && sdist/bin/python -W error ../../tests/core.py
 	output/wheel/venv/bin/python $(INSTALL) "$$(echo output/wheel/*.whl)[cli]" 'mypy==2.4.*'
 	cd output/wheel && venv/bin/mypy --strict ../../tests/user.py
 	cd output/wheel && venv/bin/python -W error ../../tests/user.py

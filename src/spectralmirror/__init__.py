@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with the 
     from spectralmirror.tables.storage import save as save
     from spectralmirror.tables.table_model import FittedTable as FittedTable
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 
 #: The module of each public name. It is imported when the name is first used: the command line
 #: starts at once, and the core needs no extra.
