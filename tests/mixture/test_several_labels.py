@@ -7,10 +7,14 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+import spectralmirror
 from spectralmirror import LinearClassifierMixture, MixtureWarning, SpectralMirror
+from spectralmirror.effects import average_effects, ratios
 from spectralmirror.metrics import component_error
 from spectralmirror.mixture import fit_base
 from spectralmirror.mixture.label_contrasts import LabelContrasts
+from spectralmirror.plotting import plot_profiles
+from spectralmirror.report import write_report
 
 PERSONS, LABELS_OF_EACH, D, C, K = 150, 8, 3, 3, 2
 NAMES = np.array(["bus", "car", "rail"])
@@ -238,3 +242,47 @@ def test_labels_that_are_rare_or_too_many():
         LinearClassifierMixture().fit(X, [np.nan, *range(1, len(X))])
     with pytest.raises(ValueError, match="continuous"):
         LinearClassifierMixture().fit(X, X[:, 0])
+
+
+def test_bootstrap(fitted):
+    mixture, X, y, groups, *_ = fitted
+    found = mixture.bootstrap(X, y, groups=groups, n=40, random_state=0)
+    assert found.coef.shape == (40, K, C, D)
+    ratio = found.standard_error.coef / mixture.coef_standard_error_
+    assert 0.75 < np.median(ratio) < 1.25
+    line = next(one for one in found.summary().splitlines() if one.startswith("x2"))
+    own = found.standard_error.coef[0, 0, 2]
+    assert f"{own:.4g}" in line
+
+
+def test_what_describes_two_labels_says_so(fitted, tmp_path):
+    mixture, X, y, groups, *_ = fitted
+    for call in (
+        lambda: average_effects(mixture, X),
+        lambda: ratios(mixture, 0, 1),
+        lambda: plot_profiles(mixture),
+        lambda: write_report(mixture, X, y, tmp_path / "page.html", groups=groups),
+    ):
+        with pytest.raises(ValueError, match="takes mixtures of two labels, but this one has 3"):
+            call()
+
+
+def test_frames(fitted):
+    mixture = fitted[0]
+    frame = mixture.coef_frame()
+    assert frame.loc["car: x2", "B"] == mixture.coef_[1, 1, 2]
+    assert frame.loc["rail: (intercept)", "A"] == mixture.intercept_[0, 2]
+    assert len(frame) == C * (D + 1)
+
+
+def test_files_have_the_fit_of_arrays(fitted, tmp_path):
+    mixture, X, y, groups, *_ = fitted
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, person=groups)
+    for part in range(3):  # whole persons follow each other
+        frame[groups // 50 == part].to_parquet(tmp_path / f"part-{part}.parquet")
+    source = spectralmirror.scan(tmp_path / "part-*.parquet", label="y", groups="person")
+    scanned = LinearClassifierMixture(K, random_state=0).fit(source)
+    np.testing.assert_allclose(scanned.coef_, mixture.coef_, atol=1e-8)
+    assert scanned.classes_.tolist() == NAMES.tolist()
+    with pytest.raises(ValueError, match="Only binary classification"):
+        SpectralMirror(2).fit(source)

@@ -46,9 +46,10 @@ class Bootstrap:
     Attributes
     ----------
     coef : ndarray of shape (n, k, d)
-        Profiles, one table for each resample.
+        Profiles, one table for each resample; of shape (n, k, n_labels, d) with more than two
+        labels.
     intercept, weights : ndarray of shape (n, k)
-        Intercepts and weights.
+        Intercepts and weights. There is an intercept for each of more than two labels.
     membership_coef : ndarray of shape (n, k, q)
         Coefficients of the weights, relative to the first class.
     membership_intercept : ndarray of shape (n, k)
@@ -76,7 +77,7 @@ class Bootstrap:
     @property
     def covariance(self) -> Matrix:
         """Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k), as in `covariance_`."""
-        profiles = np.concatenate([self.coef, self.intercept[:, :, None]], axis=2)
+        profiles = np.concatenate([self.coef, self.intercept[..., None]], axis=-1)
         theta = np.column_stack([profiles.reshape(len(self), -1), self.weights])
         return np.asarray(np.cov(theta, rowvar=False))
 
@@ -123,17 +124,21 @@ class Bootstrap:
         if not self.converged.all():
             n = int((~self.converged).sum())
             parts.append(f"{n} refits ended at max_iter={self._model.max_iter} steps")
-        place = 0
+        place, label = 0, None
         for line in lines:
             c = line.component
+            if line.label is not None and line.label != label:
+                parts.append(f"label {line.label}")
+            label = line.label
             if line.term == WEIGHT:
                 title = f"Class {names[c]}"
                 parts += ["", title, head, "-" * (width + 84)]
                 own, place = [one.weights[c] for one in (error, lower, upper)], 0
             elif line.term == INTERCEPT:
-                own = [one.intercept[c] for one in (error, lower, upper)]
+                first = place // self.coef.shape[-1]  # of the label
+                own = [one.intercept[c].flat[first] for one in (error, lower, upper)]
             else:
-                own = [one.coef[c, place] for one in (error, lower, upper)]
+                own = [one.coef[c].flat[place] for one in (error, lower, upper)]
                 place += 1
             figures = line.standard_error, line.lower, line.upper, *own
             parts.append(f"{line.term:<{width}}  {_number(line.estimate)}" + _figures(figures))
@@ -184,7 +189,7 @@ def _collected(model: Any, likelihood: Likelihood, made: list[tuple[Ascent, Vect
     """Return the refits in the units of X."""
     membership = likelihood.membership or Membership.none()
     thetas = [ascent.parameters for ascent, _ in made]
-    units = [likelihood.coordinates.in_units(theta.profiles) for theta in thetas]
+    units = [likelihood.in_units(theta.profiles) for theta in thetas]
     of_weights = [membership.in_units(theta.of_weights) for theta in thetas]
     return Bootstrap(
         np.array([coef for coef, _ in units]),

@@ -256,6 +256,13 @@ class Likelihood:
         coef, intercept = self.coordinates.in_units(self.labels.profiles(profiles))
         return coef.reshape(k, C, -1), intercept.reshape(k, C)
 
+    def from_units(self, coef: AnyArray, intercept: AnyArray) -> Matrix:
+        """Return v for profiles and intercepts in the units of x, as :meth:`in_units` has them."""
+        if self.labels is None:
+            return self.coordinates.from_units(coef, intercept)
+        v = self.coordinates.from_units(coef.reshape(-1, coef.shape[-1]), intercept.ravel())
+        return self.labels.contrasts(v)
+
     def of_labels(self, matrix: Matrix) -> Matrix:
         """Return the matrix A of lines v_l' A = (u_l1' M, ..., u_lC' M); M if labels are binary."""
         if self.labels is None:

@@ -80,10 +80,10 @@ class Refits:
 
 def fitted_parameters(model: Any, likelihood: Likelihood) -> Parameters:
     """Return the estimates of a mixture without spread, in the coordinates of a likelihood."""
-    sharpness = model.sharpness_
-    coef, intercept = model.coef_ * sharpness[:, None], model.intercept_ * sharpness
-    of_weights = model._of_membership
-    profiles = likelihood.coordinates.from_units(coef, intercept)
+    coef, intercept, of_weights = model.coef_, model.intercept_, model._of_membership
+    if coef.ndim == 2:
+        coef, intercept = coef * model.sharpness_[:, None], intercept * model.sharpness_
+    profiles = likelihood.from_units(coef, intercept)
     return Parameters(profiles, of_weights.logits, membership=of_weights.membership)
 
 

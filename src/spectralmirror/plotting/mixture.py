@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spectralmirror.effects.selected import check_two_labels
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.mixture.summary import quantile
@@ -78,6 +79,7 @@ def check_figure(mixture: Any, max_features: int, level: float, name: str) -> No
     """Raise if a figure of coefficients cannot be drawn; `name` is that of the function."""
     require_kind(mixture, LinearClassifierMixture, name)
     check_is_fitted(mixture, "coef_")
+    check_two_labels(mixture, name)
     require_count(max_features=max_features)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
