@@ -52,6 +52,7 @@ _SUBMODULES = {
         "plotting",
         "report",
         "responses",
+        "selection",
     ),
     "spark",
 }

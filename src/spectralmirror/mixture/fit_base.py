@@ -72,6 +72,11 @@ class MixtureFit:
 
     def _fit_grouped(self, grouped: GroupedRows, classes: NDArray[Any]) -> Self:
         """Fit the mixture, set all attributes, and warn about problems."""
+        self._report_problems(self._chosen(grouped, classes))
+        return self
+
+    def _chosen(self, grouped: GroupedRows, classes: NDArray[Any]) -> Candidate:
+        """Fit the mixture, set its attributes, and return the fit."""
         self._check_number(grouped)
         kinds = kinds_to_try(self, grouped) if len(classes) <= 2 else (None,)
         auto = self.n_components == "auto"
@@ -104,8 +109,7 @@ class MixtureFit:
         self.n_rows_, self.n_groups_ = int(grouped.n_present), int(grouped.n_groups)
         self.grouped_ = bool(grouped.is_repeated)
         count_scans(self, grouped)
-        self._report_problems(chosen)
-        return self
+        return chosen
 
     def _check_number(self, grouped: GroupedRows) -> None:
         if self.n_components == "auto":

@@ -18,9 +18,10 @@ from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.persons import Persons, batches
 from spectralmirror.rows.grouped import Block
+from spectralmirror.rows.reduce import collect
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["COARSE", "Integration"]
+__all__ = ["COARSE", "Integration", "log_likelihoods"]
 
 #: The integration is coarse if the log-likelihood of a person is off by more than this, on average.
 COARSE = 0.2
@@ -62,6 +63,25 @@ def _differences(likelihood: Likelihood, parameters: Parameters) -> Iterator[Vec
             own = _of_own_nodes(piece, likelihood, parameters, root)
             missing, w = logsumexp(own + log_p, axis=1) - shared, piece.shares[0]
             yield missing if w is None else w * missing
+
+
+def log_likelihoods(likelihood: Likelihood, parameters: Parameters) -> Vector:
+    """Return the log-likelihood of each group of rows in memory, in the order of reading.
+
+    With a spread, each person has nodes of its own.
+    """
+    if likelihood.spread is None:
+        return collect(
+            likelihood.rows, lambda block: likelihood.posterior(block, parameters).log_likelihood
+        )
+    root, alone = likelihood.of_spread(parameters), replace(likelihood, spread=None)
+
+    def of(block: Block) -> Vector:
+        log_p = alone.log_weights(block, parameters).T
+        own = _of_own_nodes(block, likelihood, parameters, root)
+        return np.asarray(logsumexp(own + log_p, axis=1))
+
+    return collect(likelihood.rows, of)
 
 
 def _of_own_nodes(

@@ -22,7 +22,7 @@ from spectralmirror.rows.progress import step
 from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["Refits", "drawn", "fitted_parameters", "in_batches", "matched"]
+__all__ = ["Refits", "drawn", "fitted_parameters", "in_batches", "matched", "mean_weights"]
 
 #: A climb ends at a step that gains less than this, which is 1.4 % of a standard error.
 TOLERANCE = 1e-4
@@ -93,7 +93,7 @@ def drawn(rows: InMemoryGroups, rng: np.random.Generator) -> InMemoryGroups:
     A group with an integer weight w stands for w groups, each of which may be drawn. With other
     weights, which say how important groups are, all groups are as likely to be drawn.
     """
-    of_groups = _mean_weights(rows)
+    of_groups = mean_weights(rows)
     counted = not rows.rows.has_fractions
     n = round(float(of_groups.sum())) if counted else rows.n_groups
     shares = of_groups / of_groups.sum() if counted else np.full(rows.n_groups, 1 / rows.n_groups)
@@ -105,7 +105,7 @@ def drawn(rows: InMemoryGroups, rng: np.random.Generator) -> InMemoryGroups:
     return replace(part, rows=replace(part.rows, weight=weight), trait_columns=rows.trait_columns)
 
 
-def _mean_weights(rows: InMemoryGroups) -> Vector:
+def mean_weights(rows: InMemoryGroups) -> Vector:
     """Return w_G."""
     if rows.rows.weight is None:
         return np.ones(rows.n_groups)

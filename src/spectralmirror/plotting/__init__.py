@@ -1,10 +1,12 @@
 """Figures of fitted mirrors and mixtures."""
 
+from spectralmirror.plotting.comparison import plot_comparison
 from spectralmirror.plotting.mirror import plot_mirror, plot_spectrum
 from spectralmirror.plotting.mixture import plot_profiles, plot_responsibilities, plot_starts
 from spectralmirror.plotting.spread import plot_spread
 
 __all__ = [
+    "plot_comparison",
     "plot_mirror",
     "plot_profiles",
     "plot_responsibilities",

@@ -68,14 +68,16 @@ def legend_below(ax: Any, ncols: int = 3, markerscale: float = 1) -> None:
         text.set_parse_math(False)  # users' labels may contain dollar signs
 
 
-def axes_of(axes: Any, n: int, size: tuple[float, float] = (5, 4.5)) -> list[Any]:
+def axes_of(
+    axes: Any, n: int, size: tuple[float, float] = (5, 4.5), *, sharey: bool = True
+) -> list[Any]:
     """Return n axes to draw on, new ones if none are given."""
     if axes is None:
         with needs_extra("plot", "spectralmirror.plotting"):
             import matplotlib.pyplot as plt
 
         _, axes = plt.subplots(
-            1, n, figsize=(size[0] * n, size[1]), sharey=True, layout="constrained"
+            1, n, figsize=(size[0] * n, size[1]), sharey=sharey, layout="constrained"
         )
     return list(np.atleast_1d(np.asarray(axes, dtype=object)))
 

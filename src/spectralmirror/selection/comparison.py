@@ -1,0 +1,271 @@
+"""The result of a comparison of numbers of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectralmirror.mixture.evidence import CLEARLY
+from spectralmirror.plotting.comparison import plot_comparison
+from spectralmirror.rows.containers import frame
+from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.selection.ratio_test import p_value
+from spectralmirror.selection.split_test import at_least
+
+__all__ = ["ComponentComparison"]
+
+#: Persons differ inside classes if the score test says so more clearly than this.
+DIFFER = 3.0
+COLUMNS = (
+    "n_components", "log_likelihood", "n_parameters", "aic", "bic", "icl", "log_evidence",
+    "held_out", "held_out_error", "gain", "gain_error", "statistic", "p_value", "split_log_ratio",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentComparison:
+    """How well 1, 2, ... classes explain the labels. Entries follow `n_components`.
+
+    Attributes
+    ----------
+    n_components : ndarray of shape (K,)
+        1, 2, ..., K. K is smaller than requested if classes were left without rows.
+    log_likelihood, n_parameters, aic, bic, icl, log_evidence : ndarray of shape (K,)
+        Of the fits to all rows. Larger likelihoods and evidence are better, smaller criteria.
+    held_out, held_out_error : ndarray of shape (K,)
+        Mean log-likelihood of a group (a row if there are no groups) under fits without it, and its
+        standard error.
+    gain, gain_error : ndarray of shape (K,)
+        How much better that is than with one class less, and the standard error of the difference,
+        which is much smaller, as both are of the same groups. NaN for one class.
+    statistic, p_value : ndarray of shape (K,)
+        The modified likelihood ratio of k classes against k - 1, and the p-value of k - 1 classes
+        in the bootstrap test. NaN where it was not tested.
+    split_log_ratio : ndarray of shape (K,)
+        log U of the split test of fewer than k classes, which are rejected if it exceeds
+        -log(alpha). NaN without the test.
+    at_least_ : int or None
+        With confidence 1 - alpha, there are at least so many classes. None without the test.
+    suggested_ : dict
+        The number of classes by "evidence", "bic", "icl", "held out" and "bootstrap test".
+    models_ : dict
+        The fits, by their number of classes.
+    resampled_ : dict
+        The statistics of all resamples, by the larger number of classes.
+    alpha : float
+        Level of the tests.
+    """
+
+    n_components: NDArray[np.intp]
+    log_likelihood: Vector
+    n_parameters: NDArray[np.intp]
+    aic: Vector
+    bic: Vector
+    icl: Vector
+    log_evidence: Vector
+    held_out: Vector
+    held_out_error: Vector
+    gain: Vector
+    gain_error: Vector
+    statistic: Vector
+    p_value: Vector
+    split_log_ratio: Vector
+    at_least_: int | None
+    suggested_: dict[str, int]
+    models_: dict[int, Any] = field(repr=False)
+    resampled_: dict[int, Vector] = field(repr=False)
+    alpha: float = 0.05
+    _requested: int = 0
+    _container: str = "default"
+
+    @classmethod
+    def of(
+        cls,
+        models: Sequence[Any],
+        weights: Vector,
+        held_out: Matrix,
+        tests: dict[int, tuple[float, Vector]],
+        log_ratio: Vector | None,
+        alpha: float,
+        requested: int,
+        container: str,
+    ) -> ComponentComparison:
+        """Collect the result.
+
+        Parameters
+        ----------
+        models : sequence of mixtures
+            Fits of 1, 2, ... classes to all rows.
+        weights : ndarray of shape (n_groups,)
+            Weights of the groups.
+        held_out : ndarray of shape (n_groups, K)
+            The log-likelihood of each group under fits without it.
+        tests : dict
+            The statistic of the data, and those of the resamples, by the larger number of classes.
+        log_ratio : ndarray of shape (K,) or None
+            log U of the split test.
+        alpha : float
+            Level of the tests.
+        requested : int
+            The largest number of classes that was asked for.
+        container : str
+            What makes frames.
+        """
+        K = len(models)
+        (mean, error), steps = _mean(held_out, weights), np.full((2, K), np.nan)
+        steps[:, 1:] = _mean(np.diff(held_out, axis=1), weights)
+        of_tests = np.full((2, K), np.nan)
+        for k, test in tests.items():
+            of_tests[:, k - 1] = test[0], p_value(*test)
+
+        log_ratios = np.full(K, np.nan)
+        if log_ratio is not None:
+            log_ratios[1:] = log_ratio[1:]
+
+        def each(name: str) -> Vector:
+            return np.array([getattr(model, f"{name}_") for model in models], dtype=np.float64)
+
+        suggested = _by_criteria(each) | {"held out": _by_held_out(held_out, weights)}
+        if tests:
+            rejected: Any = of_tests[1, 1:] <= alpha
+            suggested["bootstrap test"] = 1 + int(np.cumprod(rejected).sum())
+        return cls(
+            n_components=np.arange(1, K + 1),
+            log_likelihood=each("log_likelihood"),
+            n_parameters=each("n_parameters").astype(int),
+            aic=each("aic"),
+            bic=each("bic"),
+            icl=each("icl"),
+            log_evidence=each("log_evidence"),
+            held_out=mean,
+            held_out_error=error,
+            gain=steps[0],
+            gain_error=steps[1],
+            statistic=of_tests[0],
+            p_value=of_tests[1],
+            split_log_ratio=log_ratios,
+            at_least_=None if log_ratio is None else at_least(log_ratio, alpha),
+            suggested_=suggested,
+            models_=dict(enumerate(models, 1)),
+            resampled_={k: resampled for k, (_, resampled) in tests.items()},
+            alpha=alpha,
+            _requested=requested,
+            _container=container,
+        )
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, as a dictionary for each number of classes."""
+        columns = {name: getattr(self, name).tolist() for name in COLUMNS}
+        whole = ("n_components", "n_parameters")
+        columns |= {name: [int(x) for x in columns[name]] for name in whole}
+        return [
+            dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)
+        ]
+
+    def to_frame(self) -> Any:
+        """Return the table as a DataFrame with a line for each number of classes.
+
+        Returns
+        -------
+        DataFrame
+            Of pandas, or of the package that ``estimator.set_output(transform=...)`` names.
+            :attr:`rows` needs neither.
+        """
+        return frame({name: [row[name] for row in self.rows] for name in COLUMNS}, self._container)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw held-out likelihood, evidence and criteria, and tests.
+
+        Parameters
+        ----------
+        axes : sequence of three matplotlib Axes, default=None
+            Where to draw; None creates a new figure.
+
+        Returns
+        -------
+        list of matplotlib Axes
+            The axes with the figures.
+        """
+        return plot_comparison(self, axes)
+
+    def __str__(self) -> str:
+        model, K = self.models_[1], len(self.n_components)
+        units = f"{model.n_groups_:,} groups" if model.grouped_ else f"{model.n_rows_:,} rows"
+        head = (
+            f"{'k':>2}  {'log-lik':>10}  {'BIC':>10}  {'ICL':>10}  {'evidence':>10}  "
+            f"{'held out':>9}  {'gain (std. error)':>18}  {'p-value':>7}  {'split':>6}"
+        )
+        lines = [f"Comparison of 1 to {K} classes, {units}", "", head, "-" * len(head)]
+        for row in self.rows:
+            both = f"{row['gain']:.4f} ({row['gain_error']:.4f})"
+            lines.append(
+                f"{row['n_components']:>2}  {row['log_likelihood']:>10.1f}  {row['bic']:>10.1f}  "
+                f"{row['icl']:>10.1f}  {_number(row['log_evidence'], 10, '.1f')}  "
+                f"{row['held_out']:>9.4f}  {'' if row['n_components'] == 1 else both:>18}  "
+                f"{_number(row['p_value'], 7, '.3f')}  {_number(row['split_log_ratio'], 6, '.1f')}"
+            )
+        return "\n".join([*lines, "", *self._conclusions()])
+
+    def _conclusions(self) -> list[str]:
+        """Return what follows from the table, in sentences."""
+        found = []
+        if self.at_least_ is not None:
+            bound = -np.log(self.alpha)
+            found.append(
+                f"At least {self.at_least_} {_classes(self.at_least_)}, with {1 - self.alpha:.0%} "
+                f"confidence (split test: all above {bound:.1f})."
+            )
+        said = ", ".join(f"{k} by {name}" for name, k in self.suggested_.items())
+        found.append(f"Number of classes: {said}.")
+        if len(self.n_components) < self._requested:
+            found.append(f"{len(self.n_components) + 1} classes left some without rows.")
+        if self.models_[1].spread is not None:
+            found.append("With a spread there are no tests.")
+        else:
+            k = self.suggested_.get("evidence", self.suggested_["bic"])
+            z = self.models_[k].spread_score_
+            if z > DIFFER:
+                found.append(
+                    f"Persons differ inside each of {k} {_classes(k)} (z = {z:.1f}), so that more "
+                    "classes may stand for degrees: compare with spread='auto'."
+                )
+        return found
+
+
+def _mean(values: Matrix, weights: Vector) -> tuple[Vector, Vector]:
+    """Return the weighted mean of each column, and its standard error."""
+    mean = weights @ values / weights.sum()
+    square = np.square(weights[:, None] * (values - mean)).sum(axis=0)
+    n = len(values)
+    return mean, np.sqrt(square * n / max(n - 1, 1)) / weights.sum()
+
+
+def _by_criteria(each: Any) -> dict[str, int]:
+    """Return the number of classes with the most evidence, clearly, and the smallest criteria."""
+    evidence, found = each("log_evidence"), {}
+    if np.isfinite(evidence).all():
+        best = 0
+        for k in range(1, len(evidence)):
+            best = k if evidence[k] > evidence[best] + CLEARLY else best
+        found["evidence"] = best + 1
+    return found | {name: int(np.argmin(each(name))) + 1 for name in ("bic", "icl")}
+
+
+def _by_held_out(held_out: Matrix, weights: Vector) -> int:
+    """Return the smallest number that is not worse than the best by more than a standard error."""
+    best = int(np.argmax(weights @ held_out))
+    less, error = _mean(held_out[:, [best]] - held_out, weights)
+    return int(np.flatnonzero(less <= error)[0]) + 1
+
+
+def _number(value: float, width: int, form: str) -> str:
+    return f"{'' if np.isnan(value) else format(value, form):>{width}}"
+
+
+def _classes(k: int) -> str:
+    return "class" if k == 1 else "classes"
