@@ -1,8 +1,5 @@
 """Comparisons as users see them: against fits made one by one, invariances, and what is refused."""
 
-import io
-import sys
-
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -172,14 +169,21 @@ def test_plot():
     mpl.pyplot.close("all")
 
 
-def test_progress(monkeypatch):
-    out = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", out)
-    compared(n_resamples=1, verbose=True)
-    assert out.getvalue().startswith("1 classifier")  # more lines follow every few seconds
-    out.isatty = lambda: True
-    compared(n_resamples=1, verbose=True)
-    assert "\r1 against 2 classes: resample 1 of 1 " in out.getvalue()
+def test_progress(capsys):
+    compared(n_resamples=1, verbose=2)
+    printed = capsys.readouterr().out
+    assert "held out: fit 4 of 4" in printed
+    assert "1 against 2 classes: resample 1 of 1" in printed
+    compared(LinearClassifierMixture(verbose=True), max_components=1)
+    assert not capsys.readouterr().out
+
+
+def test_labels_of_several_kinds():
+    labels = np.where(Y < 0, "no", np.where(np.arange(480) % 3 == 0, "maybe", "yes"))
+    found = compared(y=labels)
+    assert found.models_[2].coef_.shape == (2, 3, 2)
+    assert found.p_value[1] == 0.25
+    assert np.isfinite(found.split_log_ratio[1])
 
 
 REFUSED = {

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from spectralmirror import ChoiceMixture, LinearClassifierMixture
 from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
@@ -25,7 +25,8 @@ GROUPS = TRUTH.groups[SHUFFLED]
 
 def likelihood_of(groups=GROUPS, **options):
     model = LinearClassifierMixture(2)
-    rows = model._accepted(X, Y, groups, *(options.get(x) for x in ("weight", "membership")))[0]
+    given = (options.get(name) for name in ("weight", "membership"))
+    rows, model.classes_ = model._accepted(X, Y, groups, *given)
     return model._opened(rows, 2)
 
 
@@ -73,7 +74,8 @@ def test_classes_depend_on_covariates():
 def test_one_alternative_of_each_set_is_chosen():
     A, chosen, truth = make_choice_mixture(20, 2, 2, random_state=0)
     model = ChoiceMixture(2)
-    rows = model._accepted(A, chosen, truth.groups, None, None, choices=truth.choices)[0]
+    accepted = model._accepted(A, chosen, truth.groups, None, None, choices=truth.choices)
+    rows, model.classes_ = accepted
     likelihood = in_order(model._opened(rows, 2))
     U, p = np.array([[1.0, 0.5], [-1.0, 0.0]]), np.array([0.6, 0.4])
     y = draws(likelihood, units(likelihood, U, np.zeros(2), p))
@@ -85,6 +87,20 @@ def test_one_alternative_of_each_set_is_chosen():
     sizes = np.diff(starts, append=len(A))
     expected = (raised / np.repeat(total, sizes, axis=0)) @ p
     assert (np.abs((y > 0).mean(axis=0) - expected) < 4.5 * 0.5 / np.sqrt(N_DRAWS)).all()
+
+
+def test_labels_of_several_kinds():
+    y = np.arange(60) % 3
+    model = LinearClassifierMixture(2, random_state=0)
+    rows, model.classes_ = model._accepted(X, y, None, None, None)
+    likelihood = in_order(model._opened(rows, 2))
+    U = np.array([[[1.0, 0], [0, 1], [-1, -1]], [[0.5, 0.5], [0, -1], [-0.5, 0.5]]])
+    p = np.array([0.7, 0.3])
+    theta = Parameters(likelihood.from_units(U, np.zeros((2, 3))), np.log(p))
+    y = draws(likelihood, theta)
+    expected = np.einsum("k,nkc->nc", p, softmax(np.einsum("nd,kcd->nkc", X, U), axis=2))
+    found = (y[:, :, None] == np.arange(3)).mean(axis=0)
+    assert (np.abs(found - expected) < 4.5 * 0.5 / np.sqrt(N_DRAWS)).all()
 
 
 def test_other_labels_change_nothing_else():

@@ -12,7 +12,8 @@ from spectralmirror.selection.split_test import at_least, largest_log_likelihood
 
 def likelihood_of(X, y, k, groups=None):
     model = LinearClassifierMixture(k)
-    return model._opened(model._accepted(X, y, groups, None, None)[0], k)
+    rows, model.classes_ = model._accepted(X, y, groups, None, None)
+    return model._opened(rows, k)
 
 
 def test_a_single_class_has_the_maximum_of_logistic_regression():

@@ -19,12 +19,11 @@ from spectralmirror.mixture.resampling import fitted_parameters, in_batches, mea
 from spectralmirror.rows.checks import require_count
 from spectralmirror.rows.containers import output_container
 from spectralmirror.rows.grouped import InMemoryGroups
-from spectralmirror.rows.progress import step
+from spectralmirror.rows.progress import print_progress, stage, step
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.selection.comparison import ComponentComparison
 from spectralmirror.selection.parts import Fitted, Rows, fitted, score_part
 from spectralmirror.selection.ratio_test import RatioTest, p_value, ratio_test
-from spectralmirror.selection.reporter import shown_progress
 from spectralmirror.selection.simulation import frequencies_repeated
 from spectralmirror.selection.split_test import largest_log_likelihood, log_ratios
 
@@ -51,7 +50,7 @@ def compare_components(
     alpha: float = 0.05,
     random_state: Any = None,
     n_jobs: int | None = None,
-    verbose: bool = False,
+    verbose: bool | int = False,
 ) -> ComponentComparison:
     """Compare 1, 2, ... classes: criteria, held-out likelihood, and two tests.
 
@@ -94,8 +93,8 @@ def compare_components(
     n_jobs : int, default=None
         Number of processes; None means 1 (unless in a joblib context), -1 all processors. It does
         not change the result.
-    verbose : bool, default=False
-        Whether to print progress on standard error.
+    verbose : bool or int, default=False
+        True prints each stage, 2 each fit and every tenth resample, too.
 
     Returns
     -------
@@ -119,14 +118,14 @@ def compare_components(
     estimator._validate_params()
     _check_options(max_components, n_resamples, n_splits, alpha)
     seed = int(check_random_state(random_state).randint(2**31))
-    estimator = clone(estimator)
+    estimator = clone(estimator).set_params(verbose=False)
     if estimator.random_state is None:
         estimator.set_params(random_state=seed)
     given = {"X": X, "groups": groups, "sample_weight": sample_weight, "membership": membership}
     rows = _accepted(estimator, given, y, choices)
     _check_size(rows.groups, max_components, n_splits)
     options = Options(max_components, n_resamples, n_splits, alpha, seed, n_jobs)
-    with shown_progress(verbose):
+    with print_progress(verbose):
         return _compared(estimator, rows, options)
 
 
@@ -144,17 +143,20 @@ class Options:
     def run(self, jobs: Sequence[Callable[[], Any]], what: str) -> list[Any]:
         """Return the results of all jobs, in order."""
         found = []
+        stage(f"{what}: {len(jobs)} fits")
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         for one in parallel(delayed(job)() for job in jobs):
             found.append(one)
-            step(f"{what} {len(found)} of {len(jobs)}")
+            step(f"{what}: fit {len(found)} of {len(jobs)}")
         return found
 
 
 def _compared(estimator: Any, rows: Rows, options: Options) -> ComponentComparison:
     """Fit all numbers of classes, and compare them in all ways."""
     numbers = range(1, options.max_components + 1)
-    fits: list[Fitted] = options.run([partial(fitted, estimator, k, rows) for k in numbers], "fit")
+    fits: list[Fitted] = options.run(
+        [partial(fitted, estimator, k, rows) for k in numbers], "all rows"
+    )
     whole = [fit.model.n_components_ == k for k, fit in zip(numbers, fits, strict=True)]
     fits = fits[: int(np.cumprod(whole).sum())]  # others left classes without rows
     held_out = _held_out(estimator, rows, len(fits), options)
@@ -183,8 +185,11 @@ def _ratio_tests(
         return found
     for k in range(2, len(fits) + 1):
         test = _ratio_test(rows, fits[k - 2], fits[k - 1], options.seed)
-        what = f"{k - 1} against {k} classes: resample"
-        resampled = in_batches(test.resampled, options.n_resamples, options.n_jobs, what)
+        what = f"{k - 1} against {k} classes"
+        stage(f"{what}: {options.n_resamples} resamples")
+        resampled = in_batches(
+            test.resampled, options.n_resamples, options.n_jobs, f"{what}: resample"
+        )
         found[k] = test.observed.statistic, np.array(resampled)
         if p_value(*found[k]) > options.alpha:
             break
@@ -201,7 +206,7 @@ def _held_out(estimator: Any, rows: Rows, K: int, options: Options) -> Matrix:
     numbers = range(1, K + 1)
     jobs = [partial(score_part, estimator, k, rows, *part) for part in parts for k in numbers]
     found = np.empty((n, K))
-    for place, one in enumerate(options.run(jobs, "held out: fit")):
+    for place, one in enumerate(options.run(jobs, "held out")):
         f, column = divmod(place, K)
         found[parts[f][1], column] = one.log_likelihoods
     return found
@@ -218,7 +223,7 @@ def _split_test(estimator: Any, rows: Rows, fits: list[Fitted], options: Options
         jobs += [
             partial(_largest, rows.part(other), fits[k - 1], options.seed) for k in range(1, K)
         ]
-    done, ways = options.run(jobs, "halves: fit"), []
+    done, ways = options.run(jobs, "split test"), []
     for first in (0, 2 * K - 1):
         of_fits = dict(enumerate(done[first : first + K], 1))
         ways.append((of_fits, dict(enumerate(done[first + K : first + 2 * K - 1], 1))))

@@ -27,8 +27,8 @@ class Rows:
     ----------
     groups : InMemoryGroups
         The rows.
-    classes : ndarray of shape (2,)
-        The labels that are coded as -1 and +1.
+    classes : ndarray of shape (2,) or (C,)
+        The labels that are coded as -1 and +1, or as 0, ..., C - 1.
     learned : dict
         Attributes such as the names of the features.
     """

@@ -194,7 +194,7 @@ def splits(more: Likelihood, below: Parameters) -> list[Parameters]:
     """
     found = []
     for c, S in enumerate(split_matrices(more, below)):
-        gains = S - more.penalty
+        gains = S - more.for_contrasts(more.penalty)
         if more.constraints is not None:
             gains = more.constraints.free_directions(gains)
         eigenvalues, vectors = eigh(gains)

@@ -13,7 +13,7 @@ from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.search import prepared
 from spectralmirror.rows.grouped import Block, InMemoryGroups
 from spectralmirror.rows.reduce import collect
-from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["Simulator", "frequencies_repeated", "in_order", "with_labels"]
 
@@ -34,15 +34,20 @@ class Simulator:
     parameters: Parameters
 
     def labels(self, rng: np.random.Generator) -> Vector:
-        """Draw a class for each group, and a label of -1 or +1 for each row.
+        """Draw a class for each group, and a label for each row.
 
-        Of the rows of a choice set, one is chosen: that with the largest score plus a Gumbel
-        variable (McFadden 1974).
+        Labels are -1 or +1, or 0, ..., C - 1 if there are more kinds. Of the rows of a choice set,
+        one is chosen: that with the largest score plus a Gumbel variable (McFadden 1974); and so is
+        one of more than two labels.
         """
         rows = self.rows
         u = rng.random(rows.n_groups)
         classes = (u > self._cumulated[:-1]).sum(axis=0)
-        t = self._scores[np.repeat(classes, rows.sizes), np.arange(self._scores.shape[1])]
+        t = self._scores[np.repeat(classes, rows.sizes), :, np.arange(len(self._scores[0, 0]))].T
+        if self.likelihood.labels is not None:
+            t = np.vstack([np.zeros(t.shape[1]), t])
+            return np.asarray(np.argmax(t + rng.gumbel(size=t.shape), axis=0), dtype=np.float64)
+        t = t[0]
         if self._set_starts is None:
             return np.where(rng.random(len(t)) < self.likelihood.response.f(t), 1.0, -1.0)
         t = t + rng.gumbel(size=len(t))
@@ -56,9 +61,11 @@ class Simulator:
         return cast(InMemoryGroups, self.likelihood.rows)
 
     @cached_property
-    def _scores(self) -> Matrix:
+    def _scores(self) -> AnyArray:
+        """Scores of each class, shape (k, C - 1, n), C = 2 for binary labels and choice sets."""
         V = self.parameters.profiles
-        return collect(self.rows, lambda block: self.likelihood.scores(block.X, V).T).T
+        found = collect(self.rows, lambda block: self.likelihood.scores_of(block, V).T).T
+        return found.reshape(len(V), self.likelihood.n_contrasts, -1)
 
     @cached_property
     def _cumulated(self) -> Matrix:
