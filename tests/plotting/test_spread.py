@@ -160,7 +160,7 @@ def test_mixtures_without_spread_are_refused():
     del mixture.spread_kind_  # a model that was stored earlier
     with pytest.raises(ValueError, match="fitted without spread"):
         plot_spread(mixture)
-    with pytest.raises(TypeError, match="plot_spread draws a LinearClassifierMixture, got Spec"):
+    with pytest.raises(TypeError, match=r"plot_spread draws a .* or ChoiceMixture, got Spec"):
         plot_spread(SpectralMirror().fit(X, y))
 
 

@@ -11,6 +11,7 @@ from spectralmirror.cli.console import (
     OPTIONS,
     Listen,
     check_output,
+    fail,
     one_sentence_errors,
     print_json,
     progress_bar,
@@ -41,6 +42,14 @@ def report(
     ),
     missing: Missing = None,
     separator: Separator = None,
+    price: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FEATURE",
+            help="For choices: the feature by which willingness to pay is measured.",
+            show_default="the one that is called price, cost or fare",
+        ),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -48,7 +57,8 @@ def report(
     """Write a page about a model and the data in FILE: one HTML file, which needs no network.
 
     It shows the hidden classifiers in words and pictures, compares them with a single logistic
-    regression on held-out rows, and warns of what may be wrong.
+    regression on held-out rows, and warns of what may be wrong. For choices it also shows shares of
+    the alternatives and willingness to pay.
 
     For example:
 
@@ -57,7 +67,9 @@ def report(
     check_output(output, *files, model)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         fitted, _ = load_table(model)
-        data = write_file_report(fitted, files, output, missing, seed, listen, separator)
+        if price is not None and fitted.choices is None:
+            fail("--price belongs to choices: this model was fitted to labels.")
+        data = write_file_report(fitted, files, output, missing, seed, listen, separator, price)
     if as_json:
         print_json(data)
         return
@@ -72,6 +84,7 @@ def write_file_report(
     seed: int,
     listen: Listen,
     separator: str | None = None,
+    price: str | None = None,
 ) -> dict[str, Any]:
     """Write a report on the rows of files, or on a sample of them; return its data."""
     from spectralmirror.report import write_report
@@ -94,6 +107,12 @@ def write_file_report(
         "parameters": OPTIONS,
         "references": fitted.recipe.references,
     }
+    sets: dict[str, Any] = {}
+    if fitted.choices is not None:
+        about["price"] = price
+        alternative = fitted.choices.alternative
+        names = None if alternative is None else rows.table[alternative].cast(str).to_numpy()
+        sets = {"choices": rows.choices, "alternatives": names}
     data: dict[str, Any] = write_report(
         fitted.mixture,
         fitted.named(rows.X),
@@ -103,6 +122,7 @@ def write_file_report(
         table=rows.table,
         about=about,
         random_state=seed,
+        **sets,
     )
     return data
 

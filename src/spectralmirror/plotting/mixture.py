@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.effects.selected import check_two_labels
-from spectralmirror.mixture import LinearClassifierMixture
+from spectralmirror.mixture import ChoiceMixture, LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.mixture.summary import quantile
 from spectralmirror.plotting.style import (
@@ -44,10 +44,13 @@ INDEPENDENT = (
     *("clusters", "random", "lengths", "around", "annealed"),
 )
 CROSSED = ("crossed", "one replaced")
+#: What can be drawn.
+Mixture = LinearClassifierMixture | ChoiceMixture
+MIXTURES = (LinearClassifierMixture, ChoiceMixture)
 
 
 def plot_profiles(
-    mixture: LinearClassifierMixture, ax: Any = None, max_features: int = 20, level: float = 0.95
+    mixture: Mixture, ax: Any = None, max_features: int = 20, level: float = 0.95
 ) -> Any:
     """Draw the profiles side by side, the features with the largest entries first.
 
@@ -56,7 +59,7 @@ def plot_profiles(
 
     Parameters
     ----------
-    mixture : LinearClassifierMixture
+    mixture : LinearClassifierMixture or ChoiceMixture
         A fitted mixture.
     ax : matplotlib Axes, default=None
         Where to draw; None creates a new figure.
@@ -77,7 +80,7 @@ def plot_profiles(
 
 def check_figure(mixture: Any, max_features: int, level: float, name: str) -> None:
     """Raise if a figure of coefficients cannot be drawn; `name` is that of the function."""
-    require_kind(mixture, LinearClassifierMixture, name)
+    require_kind(mixture, MIXTURES, name)
     check_is_fitted(mixture, "coef_")
     check_two_labels(mixture, name)
     require_count(max_features=max_features)
@@ -85,9 +88,7 @@ def check_figure(mixture: Any, max_features: int, level: float, name: str) -> No
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
 
 
-def profiles_data(
-    mixture: LinearClassifierMixture, max_features: int, level: float
-) -> dict[str, Any]:
+def profiles_data(mixture: Mixture, max_features: int, level: float) -> dict[str, Any]:
     """Return what `plot_profiles` draws."""
     check_figure(mixture, max_features, level, "plot_profiles")
     scale, k = mixture.feature_scale_, mixture.n_components_
@@ -135,7 +136,13 @@ def draw_profiles(data: dict[str, Any], ax: Any) -> Any:
 
 
 def plot_responsibilities(
-    mixture: LinearClassifierMixture, X: Any, y: Any, *, groups: Any = None, ax: Any = None
+    mixture: Mixture,
+    X: Any,
+    y: Any,
+    *,
+    choices: Any = None,
+    groups: Any = None,
+    ax: Any = None,
 ) -> Any:
     """Draw how certain it is which classifier made the labels.
 
@@ -144,14 +151,16 @@ def plot_responsibilities(
 
     Parameters
     ----------
-    mixture : LinearClassifierMixture
+    mixture : LinearClassifierMixture or ChoiceMixture
         A fitted mixture.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The features.
     y : array-like of shape (n_samples,)
-        Their labels.
+        Their labels; for choices, whether each row was chosen.
+    choices : array-like of shape (n_samples,), default=None
+        For choices: the choice set of each row.
     groups : array-like of shape (n_samples,), default=None
-        Rows that share their classifier.
+        Rows that share their classifier; for choices, the person of each row.
     ax : matplotlib Axes, default=None
         Where to draw; None creates a new figure.
 
@@ -160,33 +169,42 @@ def plot_responsibilities(
     matplotlib Axes
         The axes with the figure.
     """
-    data = responsibilities_data(mixture, X, y, groups=groups)
+    data = responsibilities_data(mixture, X, y, choices=choices, groups=groups)
     return draw_responsibilities(data, axes_of(ax, 1)[0])
 
 
 def responsibilities_data(
-    mixture: LinearClassifierMixture, X: Any, y: Any, *, groups: Any = None
+    mixture: Mixture, X: Any, y: Any, *, choices: Any = None, groups: Any = None
 ) -> dict[str, Any]:
     """Return what `plot_responsibilities` draws."""
-    require_kind(mixture, LinearClassifierMixture, "plot_responsibilities")
-    r = np.asarray(mixture.component_proba(X, y, groups=groups))
-    if groups is not None:
-        r = r[np.unique(np.asarray(groups), return_index=True)[1]]
+    require_kind(mixture, MIXTURES, "plot_responsibilities")
+    judged = groups
+    if isinstance(mixture, ChoiceMixture):
+        r = np.asarray(mixture.component_proba(X, y, choices=choices, groups=groups))
+        judged = choices if groups is None else groups
+        of, who = "choices" if groups is None else "persons", "class"
+    else:
+        r = np.asarray(mixture.component_proba(X, y, groups=groups))
+        of, who = "rows" if groups is None else "groups", "classifier"
+    if judged is not None:
+        r = r[np.unique(np.asarray(judged), return_index=True)[1]]
     k = mixture.n_components_
-    largest, of = r.max(axis=1), r.argmax(axis=1)
+    largest, named = r.max(axis=1), r.argmax(axis=1)
     edges = np.linspace(min(1 / max(k, 2), largest.min()), 1, 31)
     return {
         "edges": edges.tolist(),
-        "counts": [np.histogram(largest[of == c], edges)[0].tolist() for c in range(k)],
-        "components": [f"component {c} (named {np.mean(of == c):.0%})" for c in range(k)],
+        "counts": [np.histogram(largest[named == c], edges)[0].tolist() for c in range(k)],
+        "components": [f"component {c} (named {np.mean(named == c):.0%})" for c in range(k)],
         "mean": float(largest.mean()),
-        "of": "rows" if groups is None else "groups",
+        "of": of,
+        "who": who,
     }
 
 
 def draw_responsibilities(data: dict[str, Any], ax: Any) -> Any:
     """Draw what `responsibilities_data` returned."""
     edges, k, mean = np.array(data["edges"]), len(data["counts"]), data["mean"]
+    who = data.get("who", "classifier")
     ax.hist(
         [(edges[:-1] + edges[1:]) / 2] * k,
         bins=edges,
@@ -197,15 +215,15 @@ def draw_responsibilities(data: dict[str, Any], ax: Any) -> Any:
     )
     ax.axvline(mean, color=MIRROR, linestyle="--", linewidth=1.2, label=f"mean {mean:.2f}")
     ax.set(
-        xlabel="probability of the most likely classifier",
+        xlabel=f"probability of the most likely {who}",
         ylabel=f"number of {data['of']}",
-        title=f"Who made the labels? ({data['of']})",
+        title=f"Who made the {'labels' if who == 'classifier' else 'choices'}? ({data['of']})",
     )
     legend_below(ax, ncols=2)
     return ax
 
 
-def plot_starts(mixture: LinearClassifierMixture, ax: Any = None) -> Any:
+def plot_starts(mixture: Mixture, ax: Any = None) -> Any:
     """Draw how far below the best maximum every start ended, one line for each kind of start.
 
     The more kinds of independent starts have reached the best maximum, the less likely is a better
@@ -214,7 +232,7 @@ def plot_starts(mixture: LinearClassifierMixture, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    mixture : LinearClassifierMixture
+    mixture : LinearClassifierMixture or ChoiceMixture
         A fitted mixture.
     ax : matplotlib Axes, default=None
         Where to draw; None creates a new figure.
@@ -224,7 +242,7 @@ def plot_starts(mixture: LinearClassifierMixture, ax: Any = None) -> Any:
     matplotlib Axes
         The axes with the figure.
     """
-    require_kind(mixture, LinearClassifierMixture, "plot_starts")
+    require_kind(mixture, MIXTURES, "plot_starts")
     check_is_fitted(mixture, "coef_")
     best = max(start.objective for start in mixture.starts_)
     gaps: dict[str, list[float]] = {}

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.summary import INTERCEPT, profile_covariance, quantile
-from spectralmirror.plotting.mixture import check_figure
+from spectralmirror.plotting.mixture import Mixture, check_figure
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below
 from spectralmirror.responses import get_response
 from spectralmirror.rows.types import Vector
@@ -31,7 +30,7 @@ LIGHT = 0.28
 
 
 def plot_spread(
-    mixture: LinearClassifierMixture, ax: Any = None, max_features: int = 20, level: float = 0.95
+    mixture: Mixture, ax: Any = None, max_features: int = 20, level: float = 0.95
 ) -> Any:
     """Draw how much persons of one class differ, feature by feature.
 
@@ -43,7 +42,7 @@ def plot_spread(
 
     Parameters
     ----------
-    mixture : LinearClassifierMixture
+    mixture : LinearClassifierMixture or ChoiceMixture
         A mixture that was fitted with a spread.
     ax : matplotlib Axes, default=None
         Where to draw; None creates a new figure.
@@ -64,9 +63,7 @@ def plot_spread(
     return draw_spread(data, axes_of(ax, 1, size=size)[0])
 
 
-def spread_data(
-    mixture: LinearClassifierMixture, max_features: int, level: float
-) -> dict[str, Any]:
+def spread_data(mixture: Mixture, max_features: int, level: float) -> dict[str, Any]:
     """Return what `plot_spread` draws."""
     check_figure(mixture, max_features, level, "plot_spread")
     if getattr(mixture, "spread_kind_", None) is None:
@@ -103,7 +100,7 @@ def spread_data(
     }
 
 
-def intercepts_at_mean(mixture: LinearClassifierMixture) -> tuple[Vector, Vector]:
+def intercepts_at_mean(mixture: Mixture) -> tuple[Vector, Vector]:
     """Return b_l + <u_l, m>, m the mean of the features, and the standard errors.
 
     With C_l the covariance of (u_l, b_l), the variance is (m, 1)' C_l (m, 1); errors are NaN if it

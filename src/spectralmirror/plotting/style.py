@@ -42,10 +42,12 @@ COMPONENTS = (
 LABEL_HEIGHT = 0.45
 
 
-def require_kind(fitted: Any, kind: type, what: str) -> None:
+def require_kind(fitted: Any, kind: type | tuple[type, ...], what: str) -> None:
     """Raise a TypeError if a figure is requested of another kind of object."""
     if not isinstance(fitted, kind):
-        raise TypeError(f"{what} draws a {kind.__name__}, got {type(fitted).__name__}.")
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        names = " or ".join(one.__name__ for one in kinds)
+        raise TypeError(f"{what} draws a {names}, got {type(fitted).__name__}.")
 
 
 def legend_below(ax: Any, ncols: int = 3, markerscale: float = 1) -> None:

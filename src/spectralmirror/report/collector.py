@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from spectralmirror.mixture import ChoiceMixture
 from spectralmirror.plotting.mixture import profiles_data
 from spectralmirror.plotting.spread import spread_data
 from spectralmirror.report.assignments import assignments
 from spectralmirror.report.cautions import cautions
+from spectralmirror.report.choice_collector import collect_choices
 from spectralmirror.report.effects import LEVEL, classifiers
 from spectralmirror.report.examples import examples
 from spectralmirror.report.held_out import held_out
@@ -29,6 +31,8 @@ def collect(
     y: Any,
     *,
     groups: Any = None,
+    choices: Any = None,
+    alternatives: Any = None,
     table: Any = None,
     about: dict[str, Any] | None = None,
     random_state: Any = 0,
@@ -37,7 +41,7 @@ def collect(
 
     Parameters
     ----------
-    mixture : LinearClassifierMixture
+    mixture : LinearClassifierMixture or ChoiceMixture
         A fitted mixture.
     X : array or DataFrame of shape (n_samples, n_features)
         The features that were fitted, or a sample of their rows, in memory.
@@ -45,14 +49,20 @@ def collect(
         Their labels.
     groups : array-like of shape (n_samples,), default=None
         Rows that share their classifier. Required if the mixture was fitted with groups.
+    choices : array-like of shape (n_samples,), default=None
+        For choices: the choice set of each row; y says whether the row was chosen.
+    alternatives : array-like of shape (n_samples,), default=None
+        For choices: the alternative of each row, for shares of alternatives.
     table : polars DataFrame, default=None
         The same rows in your own columns, for the examples; None shows the features.
     about : dict, default=None
         Facts to state: "files", "label" and "group" (names of columns), "n_rows" (how many were
         fitted), "notes" (a list of sentences), and "references", the level that each feature of
         the form "colour=red" is compared with; "parameters", other names for parameters in advice
-        (``{"n_init": "--starts"}``). Other entries are listed unchanged. The report does
-        not know row weights: mention them in "notes".
+        (``{"n_init": "--starts"}``); for
+        choices, "price" names the feature by which willingness to pay is measured, by default the
+        only one that is called price, cost, fare or the like. Other entries are listed unchanged.
+        The report does not know row weights: mention them in "notes".
     random_state : int, RandomState instance or None, default=0
         Seed of the cross-validation and of the noise level of the spectrum.
 
@@ -63,6 +73,11 @@ def collect(
     """
     from spectralmirror import __version__
 
+    if isinstance(mixture, ChoiceMixture):
+        return collect_choices(
+            mixture, X, y, choices=choices, alternatives=alternatives, groups=groups, about=about,
+            random_state=random_state,
+        )  # fmt: skip
     inputs = check_inputs(mixture, X, y, groups, table, about, random_state)
     shapes = features(inputs)
     effects = classifiers(inputs, shapes["binary"])

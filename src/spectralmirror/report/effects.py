@@ -11,7 +11,7 @@ from spectralmirror.report.inputs import Inputs
 from spectralmirror.responses import get_response
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["classifiers", "contrast_weights", "contrasts"]
+__all__ = ["classifiers", "contrast_weights", "contrasts", "weights_and_effects"]
 
 #: How many features are described, alone and against the other classifiers.
 MAX_FEATURES, MAX_CONTRASTS = 5, 3
@@ -20,7 +20,15 @@ LEVEL = 0.95
 
 
 def classifiers(inputs: Inputs, binary: list[bool]) -> list[dict[str, Any]]:
-    """Return the weight and the strongest features of every classifier."""
+    """Return the weight and the strongest features of every classifier, and what it would say."""
+    mixture, found = inputs.mixture, weights_and_effects(inputs, binary)
+    for c, one in enumerate(found):
+        one["says_positive"] = mixture.predict_proba(inputs.X, np.eye(len(found))[c])[:, 1].mean()
+    return found
+
+
+def weights_and_effects(inputs: Inputs, binary: list[bool]) -> list[dict[str, Any]]:
+    """Return the weight and the strongest features of every class."""
     mixture, k = inputs.mixture, inputs.mixture.n_components_
     weights = [line for line in table(mixture, LEVEL) if line.term == WEIGHT]
     per_sd = _per_sd(inputs)
@@ -28,14 +36,12 @@ def classifiers(inputs: Inputs, binary: list[bool]) -> list[dict[str, Any]]:
     found = []
     for c, name in enumerate(letters(k)):
         strongest = np.argsort(-np.abs(per_sd[c]), kind="stable")[:MAX_FEATURES]
-        says = mixture.predict_proba(inputs.X, np.eye(k)[c])[:, 1]
         found.append(
             {
                 "name": name,
                 "number": c,
                 "weight": weights[c].estimate,
                 "weight_interval": [weights[c].lower, weights[c].upper] if k > 1 else None,
-                "says_positive": says.mean(),
                 "strongest": [
                     _effect(inputs, j, binary[j], per_sd[c, j], errors[c, j]) for j in strongest
                 ],

@@ -144,8 +144,8 @@ def _calibration(data: dict[str, Any], ax: Any) -> None:
     """Draw the observed shares of labels against those predicted."""
     curves, mixed = data["held_out"]["calibration"], is_mixed(data)
     styles = {
-        "mixture": ("o-", MIRROR, "mixture" if data["model"]["k"] > 1 else f"this {subject(data)}"),
-        "single": ("s--", "none", "single classifier" if mixed else "logistic regression"),
+        "mixture": ("o-", MIRROR, _own(data)),
+        "single": ("s--", "none", _rival(data, mixed=mixed)),
     }
     for name, (line, face, label) in styles.items():
         predicted, seen = (
@@ -166,8 +166,26 @@ def _calibration(data: dict[str, Any], ax: Any) -> None:
             label=label,
         )
     ax.plot([0, 1], [0, 1], color=MIRROR, linewidth=0.8, alpha=0.5, label="perfect")
-    ax.set(xlabel="predicted probability of +1", ylabel="observed share of +1")
+    if data.get("kind") == "choices":
+        ax.set(xlabel="predicted probability of being chosen", ylabel="observed share chosen")
+    else:
+        ax.set(xlabel="predicted probability of +1", ylabel="observed share of +1")
     _legend_outside(ax)
+
+
+def _own(data: dict[str, Any]) -> str:
+    """Return what the fitted model is called in a legend."""
+    k = data["model"]["k"]
+    if data.get("kind") == "choices" and k > 1:
+        return f"{k} classes"
+    return "mixture" if k > 1 else f"this {subject(data)}"
+
+
+def _rival(data: dict[str, Any], *, mixed: bool) -> str:
+    """Return what the model with which this one is compared is called."""
+    if data.get("kind") == "choices":
+        return "one class"
+    return "single classifier" if mixed else "logistic regression"
 
 
 def _figure(name: str, draw: Callable[[Any], Any], height: float = HEIGHT) -> str:

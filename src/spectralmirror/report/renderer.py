@@ -33,7 +33,8 @@ def render(data: dict[str, Any]) -> str:
         A complete HTML document, which loads nothing from elsewhere.
     """
     figures = {name: Markup(svg) for name, svg in draw_figures(data).items()}
-    return templates().get_template("template.html").render(**context(data), figures=figures)
+    name = "choices.html" if data.get("kind") == "choices" else "template.html"
+    return templates().get_template(name).render(**context(data), figures=figures)
 
 
 def context(data: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ def write_report(
     path: str | Path,
     *,
     groups: Any = None,
+    choices: Any = None,
+    alternatives: Any = None,
     table: Any = None,
     about: dict[str, Any] | None = None,
     random_state: Any = 0,
@@ -27,7 +29,7 @@ def write_report(
 
     Parameters
     ----------
-    mixture : LinearClassifierMixture
+    mixture : LinearClassifierMixture or ChoiceMixture
         A fitted mixture.
     X : array or DataFrame of shape (n_samples, n_features)
         The features that were fitted, or a sample of their rows, in memory.
@@ -37,6 +39,8 @@ def write_report(
         Where to write. The file appears complete or not at all.
     groups : array-like of shape (n_samples,), default=None
         Rows that share their classifier. Required if the mixture was fitted with groups.
+    choices, alternatives : array-like of shape (n_samples,), default=None
+        For choices, as in :func:`collect`.
     table : polars DataFrame, default=None
         As in :func:`collect`.
     about : dict, default=None
@@ -50,8 +54,9 @@ def write_report(
         The data of the report, as :func:`collect` returns them.
     """
     data = collect(
-        mixture, X, y, groups=groups, table=table, about=about, random_state=random_state
-    )
+        mixture, X, y, groups=groups, choices=choices, alternatives=alternatives, table=table,
+        about=about, random_state=random_state,
+    )  # fmt: skip
     page = render(data)
     with written_whole(Path(path)) as unfinished:
         unfinished.write_text(page, encoding="utf-8")

@@ -33,6 +33,8 @@ class TableSample:
         The columns from which the features were made.
     n_rows : int
         Number of complete rows in the files.
+    choices : ndarray or None
+        For choices: the number of each row's set.
     """
 
     X: NDArray[Any]
@@ -40,6 +42,7 @@ class TableSample:
     groups: NDArray[Any] | None
     table: Any
     n_rows: int
+    choices: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,7 @@ class _Piece:
     groups: NDArray[Any] | None
     table: Any
     keys: NDArray[np.uint64]
+    choices: NDArray[Any] | None
 
     def below(self, limit: int) -> _Piece:
         """Return the rows whose hash is below a limit."""
@@ -58,8 +62,9 @@ class _Piece:
             return self
         rows = self.keys < np.uint64(limit)
         groups = None if self.groups is None else self.groups[rows]
+        choices = None if self.choices is None else self.choices[rows]
         table = self.table.filter(pa.array(rows))
-        return _Piece(self.X.T[:, rows].T, self.y[rows], groups, table, self.keys[rows])
+        return _Piece(self.X.T[:, rows].T, self.y[rows], groups, table, self.keys[rows], choices)
 
 
 def sample_rows(
@@ -77,6 +82,8 @@ def sample_rows(
 
     grouped = model.group is not None
     keep = list(dict.fromkeys(model.recipe.columns))
+    if model.choices is not None and model.choices.alternative is not None:
+        keep = list(dict.fromkeys([*keep, model.choices.alternative]))
     most = max(1_000, MOST_VALUES // (len(model.recipe.names) + len(keep)))
     limit, n_rows, n_kept = 2**64, 0, 0
     pieces: list[_Piece] = []
@@ -84,12 +91,14 @@ def sample_rows(
         model, readers, labelled=True, grouped=grouped, keep=keep, missing=missing, listen=listen
     ):
         numbers = np.arange(n_rows, n_rows + len(known.X))
+        numbers = numbers if known.choices is None else known.choices  # sets stay whole
         keys = hashed(numbers if known.groups is None else group_keys(known.groups), seed=7)
         columns = known.table.select(keep).filter(pa.array(known.complete))
         if isinstance(columns, pa.RecordBatch):
             columns = pa.Table.from_batches([columns])
         assert known.y is not None  # as labels were asked for
-        pieces.append(_Piece(known.X, known.y, known.groups, columns, keys).below(limit))
+        piece = _Piece(known.X, known.y, known.groups, columns, keys, known.choices)
+        pieces.append(piece.below(limit))
         n_rows += len(known.X)
         n_kept += len(pieces[-1].keys)
         while n_kept > most:
@@ -106,4 +115,5 @@ def sample_rows(
         np.concatenate([piece.groups for piece in pieces]) if grouped else None,
         pl.from_arrow(pa.concat_tables([p.table for p in pieces], promote_options="default")),
         n_rows,
+        None if model.choices is None else np.concatenate([piece.choices for piece in pieces]),
     )
