@@ -8,6 +8,7 @@ from spectralmirror.mixture import ChoiceMixture
 from spectralmirror.plotting.mixture import profiles_data
 from spectralmirror.plotting.spread import spread_data
 from spectralmirror.report.assignments import assignments
+from spectralmirror.report.average_changes import average_changes
 from spectralmirror.report.cautions import cautions
 from spectralmirror.report.choice_collector import collect_choices
 from spectralmirror.report.effects import LEVEL, classifiers
@@ -94,6 +95,7 @@ def collect(
             {**effect, "examples": example, "members": members(inputs, effect["number"])}
             for effect, example in zip(effects, examples(inputs), strict=True)
         ],
+        "average_changes": average_changes(inputs),
         "spread": differences,
         "profiles": profiles_data(mixture, MAX_PROFILE_FEATURES, LEVEL),
         "ranges": (

@@ -23,6 +23,7 @@ __all__ = [
     "range_of",
     "shortened",
     "signed",
+    "signed_fixed",
     "value_text",
 ]
 
@@ -80,6 +81,12 @@ def signed(value: float, digits: int = 2) -> str:
 def count_of(n: float, thing: str) -> str:
     """Return how many of a thing there are, such as "1 row" or "12,000 rows"."""
     return f"{n:,.0f}{SPACE}{thing if n == 1 else thing + 's'}"
+
+
+def signed_fixed(value: float, decimals: int) -> str:
+    """Return a number with its sign and this many decimals."""
+    text = fixed(value, decimals)
+    return text if value <= 0 or not float(text.replace(",", "")) else "+" + text
 
 
 def percent(share: float | None, decimals: int | None = None) -> str:

@@ -1,0 +1,69 @@
+"""How much a step of a feature changes the probability of the label on average."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spectralmirror.effects import average_effects
+from spectralmirror.effects.results import LEVELS, OVERALL
+from spectralmirror.mixture.summary import letters
+from spectralmirror.report.effects import LEVEL
+from spectralmirror.report.inputs import Inputs
+
+__all__ = ["average_changes"]
+
+#: How many features are shown.
+MOST_FEATURES = 8
+
+
+def average_changes(inputs: Inputs) -> dict[str, Any]:
+    """Return the average changes of P(y = classes_[1] | x) of the features that change it most.
+
+    A step is one standard deviation, for which the change is the slope times the step, or from 0 to
+    1. The level of a category is compared with the level of reference, in rows of no other level.
+    """
+    size = np.abs(inputs.mixture.coef_ * inputs.scale).max(axis=0)
+    strongest = np.argsort(-size, kind="stable")[:MOST_FEATURES]
+    return {
+        "names": [*letters(inputs.mixture.n_components_), OVERALL],
+        "features": [_changes(inputs, int(j)) for j in strongest],
+    }
+
+
+def _changes(inputs: Inputs, j: int) -> dict[str, Any]:
+    """Return the changes of a feature for each class, and overall."""
+    X, name = inputs.X, inputs.names[j]
+    references = inputs.about.get("references") or {}
+    others = [i for i in _levels_beside(name, references, inputs.names) if i != j]
+    if others:
+        X = X.copy()
+        X[:, others] = 0
+    one = average_effects(inputs.mixture, X, features=[j], level=LEVEL)
+    level = one.change[0] == LEVELS
+    step = 1.0 if level else float(inputs.scale[j])
+    known = bool(np.isfinite(one.standard_error).all())
+    lines = zip(one.estimate[:, 0], one.lower[:, 0], one.upper[:, 0], strict=True)
+    return {
+        "feature": name,
+        "level": level,
+        "step": step,
+        "reference": references.get(name),
+        "changes": [
+            {"value": value * step, "interval": [low * step, high * step] if known else None}
+            for value, low, high in lines
+        ],
+    }
+
+
+def _levels_beside(name: str, references: dict[str, Any], names: list[str]) -> list[int]:
+    """Return the indices of all levels of the category that a feature is a level of."""
+    if name not in references:
+        return []
+    category = name.partition("=")[0]
+    return [
+        i
+        for i, other in enumerate(names)
+        if other in references and other.partition("=")[0] == category
+    ]
