@@ -58,6 +58,7 @@ def cluster(
     check_output(output, *files, model)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         from spectralmirror.rows.files.readers import count_rows, readers_of
+        from spectralmirror.tables.known_rows import without_covariates
         from spectralmirror.tables.predictions import write_clusters, write_groups
 
         fitted, _ = load_table(model)
@@ -74,4 +75,5 @@ def cluster(
         else:
             options["keep"] = split_names(keep, readers)
             written = write_clusters(fitted, readers, output, **options)
+        written |= without_covariates(fitted, readers)
     print_written(written, as_json, quiet)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from spectralmirror.cli.choice_options import ChoiceOptions
+from spectralmirror.cli.class_options import Known, Membership, Shared, Sign, class_columns
 from spectralmirror.cli.console import (
     check_output,
     fail,
@@ -111,6 +112,10 @@ def fit(
     constants: Annotated[
         bool, typer.Option("--constants", help="With --alternative: a constant for each of them.")
     ] = False,
+    membership: Membership = None,
+    known: Known = None,
+    shared: Shared = None,
+    sign: Sign = None,
     missing: Missing = "error",
     separator: Separator = None,
     starts: Annotated[
@@ -142,7 +147,9 @@ def fit(
 
         spectralmirror fit choices.csv --pairs left_ right_ --winner choice -k 2
 
-        spectralmirror fit survey.csv --choice-set card --chosen chosen --group person
+        spectralmirror fit survey.csv --choice-set card --chosen chosen --group who
+
+        spectralmirror fit trips.csv --label mode --group who --membership age
     """
     survey = ChoiceOptions(choice_set, alternative, chosen, constants)
     if survey.given:
@@ -161,6 +168,10 @@ def fit(
         )
     has_intercept = pairs is None and not survey.given if intercept is None else intercept
     kind = _kind_of_spread(spread, group, response, has_intercept)
+    if known is not None and k == "auto" and kind is not None:
+        if spread is not None:
+            fail("--known and --spread need a number of classes: -k 2, for example.")
+        kind = None
     check_output(output, *files)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         listen("loading", 0, None)
@@ -185,6 +196,7 @@ def fit(
             choices=split_names(choice_set, readers),
             alternative=alternative,
             constants=constants,
+            **class_columns(membership, known, shared, sign, readers, sides),
         )
         options: dict[str, Any] = {
             "l2": penalty, "n_init": starts, "max_iter": max_iter, "criterion": criterion,

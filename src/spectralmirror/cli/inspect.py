@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spectralmirror.cli.console import one_sentence_errors, print_json, say, with_options
 from spectralmirror.cli.options import AsJson, Model, load_table
@@ -64,8 +64,15 @@ def _column_lines(fitted: FittedTable) -> Iterator[str]:
         both = f"{column_of(left, 'x')} minus {column_of(right, 'x')}"
         yield f"comparisons: {both}, for every column x below"
     for term in recipe.terms:
-        levels = getattr(term, "levels", None)
-        what = "number" if levels is None else f"{', '.join(levels[1:])}; compared with {levels[0]}"
-        yield f"  {term.column}: {what}"
+        yield f"  {described(term)}"
+    for term in () if fitted.membership is None else fitted.membership.terms:
+        yield f"  membership {described(term)}"
     for note in about["notes"]:
         yield f"Note: {note}"
+
+
+def described(term: Any) -> str:
+    """Return what a column became."""
+    levels = getattr(term, "levels", None)
+    what = "number" if levels is None else f"{', '.join(levels[1:])}; compared with {levels[0]}"
+    return f"{term.column}: {what}"

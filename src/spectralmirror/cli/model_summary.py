@@ -14,8 +14,10 @@ from spectralmirror.mixture.summary import (
     WITHIN,
     Choices,
     Line,
+    constrained,
     labels_of,
     letters,
+    membership_lines,
     table,
 )
 from spectralmirror.report.cautions import ROWS_PER_PARAMETER, closest_number, fewer_explain
@@ -50,12 +52,14 @@ def summary_lines(fitted: FittedTable, n_features: int = 5) -> Iterator[str]:
     if not too_many:
         yield from problems
     yield outcome
+    yield from _constraints(fitted)
     yield from _warnings(mixture, fitted.about["n_rows"])
     lines = table(mixture, 0.95)
     for c, name in enumerate(letters(mixture.n_components_)):
         yield ""
         own = [line for line in lines if line.component == c]
         yield from _classifier(fitted, name, own, n_features)
+    yield from _membership(fitted)
     within = [line for line in lines if line.component == WITHIN]
     yield from _spread(fitted, within, n_features)
 
@@ -138,6 +142,31 @@ def _classifier(
     for line in lines:
         if line.term == INTERCEPT:
             yield f"    {INTERCEPT}  {_effect(line, {}, '+')}"
+
+
+def _constraints(fitted: FittedTable) -> Iterator[str]:
+    """Yield what was required of all classes."""
+    shared, signs = constrained(fitted.mixture)
+    if shared:
+        yield f"The same coefficient for all classes: {', '.join(shared)}."
+    if signs:
+        bounds = [f"{name} {'not below' if sign > 0 else 'not above'} 0"
+                  for name, sign in signs.items()]  # fmt: skip
+        yield f"Required in all classes: {', '.join(bounds)}."
+
+
+def _membership(fitted: FittedTable) -> Iterator[str]:
+    """Yield who belongs to which class."""
+    lines, names = membership_lines(fitted.mixture, 0.95), letters(fitted.mixture.n_components_)
+    references = {} if fitted.membership is None else fitted.membership.references
+    width = max((len(line.term) for line in lines), default=0)
+    for c, name in enumerate(names):
+        own = [line for line in lines if line.component == c and line.term != INTERCEPT]
+        if own:
+            yield ""
+            yield f"Who belongs to {name} rather than {names[0]}: log-odds per unit (95 % interval)"
+        for line in own:
+            yield f"    {line.term:<{width}}  {_effect(line, references, '+')}"
 
 
 def _spread(fitted: FittedTable, lines: list[Line], n_features: int) -> Iterator[str]:

@@ -67,6 +67,7 @@ def predict(
     check_output(output, *files, model, *filter(None, [history]))
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         from spectralmirror.rows.files.readers import count_rows, readers_of
+        from spectralmirror.tables.known_rows import without_covariates
         from spectralmirror.tables.predictions import write_predictions
 
         fitted, _ = load_table(model)
@@ -87,7 +88,7 @@ def predict(
             keep=split_names(keep, readers),
             missing=missing,
             listen=lambda n: listen("predicting", n, total),
-        )
+        ) | without_covariates(fitted, readers)
     print_written(written, as_json, quiet)
 
 
@@ -109,6 +110,8 @@ def print_written(written: dict[str, Any], as_json: bool, quiet: bool) -> None:
         say(f"  {n_new:,} rows belong to groups without a history.", quiet)
     for line in _shares(written.get("shares", {})):
         say(line, quiet)
+    if absent := written.get("without_membership"):
+        say(f"  Without {', '.join(absent)}: the average weights of the classes are used.", quiet)
     for name, count in written.get("counts", {}).items():
         say(f"  {name}: {count:,} ({count / max(n - n_missing, 1):.1%})", quiet)
 

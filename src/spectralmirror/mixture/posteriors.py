@@ -261,6 +261,15 @@ class MixturePosteriors(MembershipWeights):
         ]
         return np.stack(sums, axis=1)
 
+    def _log_weights_of_draws(
+        self, draws: list[Parameters], membership: Any, numbers: NDArray[np.int64]
+    ) -> AnyArray:
+        """Return log p_l of each group at each draw, shape (n_groups, draws, k)."""
+        lines = self._lines(membership, len(numbers), numbers, numbers)
+        found = [self._log_weights(theta, lines) for theta in draws]
+        shape = int(numbers.max(initial=-1)) + 1, len(self.weights_)
+        return np.stack([np.broadcast_to(one, shape) for one in found], axis=1)
+
     def _centred_scores(self, X: Any, profiles: Matrix) -> Matrix:
         """Return the scores of [x - mean, 1], for profiles of whole classes or of labels."""
         profiles = profiles.reshape(-1, len(self.feature_mean_) + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,17 +18,19 @@ from spectralmirror.rows.types import AnyArray
 __all__ = [
     "WITHIN",
     "Choices",
+    "constrained",
     "deviation_interval",
     "has_choices",
     "labels_of",
     "letters",
+    "membership_lines",
     "profile_covariance",
     "quantile",
     "summarise",
 ]
 
 #: In brackets, so that they differ from the names of features.
-WEIGHT, INTERCEPT = "(weight)", "(intercept)"
+WEIGHT, INTERCEPT, MEMBERSHIP = "(weight)", "(intercept)", "(membership)"
 #: The component of lines about the spread of persons, which is the same in all classes.
 WITHIN = -1
 #: What it is called in frames.
@@ -139,6 +141,9 @@ def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
     lines = table(mixture, level)
     if not as_frame:
         return text(mixture, lines, level)
+    lines += [
+        line._replace(term=f"{MEMBERSHIP} {line.term}") for line in membership_lines(mixture, level)
+    ]
     names = {WITHIN: WITHIN_NAME, **dict(enumerate(letters(mixture.n_components_)))}
     columns: dict[str, Any] = dict(zip(Line._fields, zip(*lines, strict=True), strict=True))
     columns["component"] = [names[line.component] for line in lines]
@@ -179,11 +184,7 @@ def table(mixture: Any, level: float) -> list[Line]:
             terms = list(zip(names, coef, coef_error, strict=True))
             if mixture.fit_intercept:
                 terms.insert(0, (INTERCEPT, *intercept))
-            for name, estimate, error in terms:
-                z = estimate / error if error > 0 else np.nan
-                ends = estimate - q * error, estimate + q * error
-                line = Line(c, str(name), *map(float, (estimate, error, z, *ends)))
-                lines.append(line._replace(label=label))
+            lines += [_line(c, *term, q)._replace(label=label) for term in terms]
     return lines + _spread_lines(mixture, names, q)
 
 
@@ -196,6 +197,50 @@ def _profiles(mixture: Any, c: int) -> Iterator[tuple[Any, tuple[Any, Any], tupl
         return
     for j, label in enumerate(mixture.classes_.tolist()):
         yield label, (coef[0][j], coef[1][j]), (intercept[0][j], intercept[1][j])
+
+
+def _line(c: int, name: Any, estimate: float, error: float, q: float) -> Line:
+    z = estimate / error if error > 0 else np.nan
+    ends = estimate - q * error, estimate + q * error
+    return Line(c, str(name), *map(float, (estimate, error, z, *ends)))
+
+
+def membership_lines(mixture: Any, level: float) -> list[Line]:
+    """Return a line for each coefficient on which the weights of the classes depend.
+
+    These are log-odds of a class against the first one, and their intercepts: there are none of the
+    first class, and none at all without covariates.
+    """
+    names = getattr(mixture, "membership_names_in_", ())
+    if not len(names):
+        return []
+    q, lines = quantile(mixture, level), []
+    for c in range(1, mixture.n_components_):
+        coef = mixture.membership_coef_[c], mixture.membership_coef_standard_error_[c]
+        terms = [*zip(names, *coef, strict=True)]
+        own = mixture.membership_intercept_[c], mixture.membership_intercept_standard_error_[c]
+        terms.insert(0, (INTERCEPT, *own))
+        lines += [_line(c, name, estimate, error, q) for name, estimate, error in terms]
+    return lines
+
+
+def constrained(mixture: Any) -> tuple[list[str], dict[str, int]]:
+    """Return the features that all classes share, and those of a given sign, by name."""
+    d = mixture.coef_.shape[-1]
+    names = [str(n) for n in getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(d)])]
+
+    def named(feature: Any) -> str:
+        return names[int(feature)] if isinstance(feature, Integral) else str(feature)
+
+    shared = getattr(mixture, "shared", ())
+    if isinstance(shared, str) and shared == "all":
+        shared = range(d)
+    single = isinstance(shared, str | Integral)
+    signs = getattr(mixture, "signs", None) or {}
+    return (
+        [named(feature) for feature in ([shared] if single else shared)],
+        {named(feature): int(sign) for feature, sign in signs.items()},
+    )
 
 
 def _spread_lines(mixture: Any, names: Any, q: float) -> list[Line]:
@@ -251,6 +296,7 @@ def text(
         f"{mixture.expected_accuracy_:.0%} "
         f"(assigning all to {names[0]}: {mixture.weights_[0]:.0%})",
         mixture.status_,
+        *_constraints(mixture),
     ]
     first_within = next((line for line in lines if line.component == WITHIN), None)
     before = None
@@ -263,14 +309,39 @@ def text(
             parts += ["", name[0].upper() + name[1:], head, rule]
         elif line is first_within:
             parts += ["", WITHIN_TITLE, _head(width, level, "std. dev.", ""), rule]
-        parts.append(
-            f"{line.term:<{width}}  {_number(line.estimate)}  {_number(line.standard_error)}  "
-            f"{_number(line.z, 8, '.2f')}  {_number(line.lower)} {_number(line.upper, 12)}"
-        )
+        parts.append(_shown(line, width))
+    parts += _membership(mixture, names, level)
     if not get_response(mixture.response).norm_identified:
         why = "labels do not determine the norms of the profiles, which are set to 1"
         parts += ["", f"{mixture.response} response: {why}; there are no standard errors."]
     return "\n".join(parts)
+
+
+def _shown(line: Line, width: int) -> str:
+    return (
+        f"{line.term:<{width}}  {_number(line.estimate)}  {_number(line.standard_error)}  "
+        f"{_number(line.z, 8, '.2f')}  {_number(line.lower)} {_number(line.upper, 12)}"
+    )
+
+
+def _constraints(mixture: Any) -> list[str]:
+    """Return lines about what was required of coefficients."""
+    shared, signs = constrained(mixture)
+    lines = [f"the same in all classes: {', '.join(shared)}"] if shared else []
+    bounds = [f"{name} {'>=' if sign > 0 else '<='} 0" for name, sign in signs.items()]
+    return lines + ([f"required in all classes: {', '.join(bounds)}"] if bounds else [])
+
+
+def _membership(mixture: Any, names: list[str], level: float) -> list[str]:
+    """Return the tables of what the weights of the classes depend on."""
+    lines = membership_lines(mixture, level)
+    width = max(12, *(len(line.term) for line in lines), 0)
+    head, parts = _head(width, level, "estimate", "z"), list[str]()
+    for c in range(1, mixture.n_components_ if lines else 0):
+        title = f"Who belongs to {names[c]}: log-odds against {names[0]}"
+        parts += ["", title, head, "-" * len(head)]
+        parts += [_shown(line, width) for line in lines if line.component == c]
+    return parts
 
 
 def has_choices(mixture: Any) -> bool:

@@ -112,8 +112,9 @@ class Shares:
             text = as_text(known.table.column(column)).filter(known.complete)
             names = np.array(text.fill_null("(missing)").to_pylist())
         found = self.model.mixture.shares(
-            self.model.named(known.X), choices=sets, alternatives=names
-        )
+            self.model.named(known.X), choices=sets, alternatives=names,
+            **self.model.of_groups(known),
+        )  # fmt: skip
         n = len(np.unique(sets))
         self.n_sets += n
         labels = found.alternatives + 1 if names is None else found.alternatives
@@ -161,9 +162,9 @@ def _probabilities(
     model: FittedTable, known: KnownRows, past: LabelledRows | None, met: _Met
 ) -> Vector:
     """Return the probability that each row is chosen."""
-    X, sets = model.named(known.X), known.choices
+    X, sets, of_groups = model.named(known.X), known.choices, model.of_groups(known)
     if past is None:
-        return np.asarray(model.mixture.predict_proba(X, choices=sets))
+        return np.asarray(model.mixture.predict_proba(X, choices=sets, **of_groups))
     values, places = known.group_values(str(model.group))
     strangers = -1 - np.arange(len(values))  # no numbers of persons
     numbers = [past.groups.get(v, s) for v, s in zip(values, strangers.tolist(), strict=True)]
@@ -171,7 +172,8 @@ def _probabilities(
     met.n_rows, met.n_met = met.n_rows + len(own), met.n_met + int((own >= 0).sum())
     of = past.of(np.unique(own[own >= 0]))
     history = None if not len(of.y) else (model.named(of.X), of.y, of.choices, of.numbers)
-    return np.asarray(model.mixture.predict_proba(X, choices=sets, groups=own, history=history))
+    P = model.mixture.predict_proba(X, choices=sets, groups=own, history=history, **of_groups)
+    return np.asarray(P)
 
 
 def _first_most_likely(P: Vector, sets: Any) -> NDArray[np.bool_]:
@@ -225,5 +227,6 @@ def _classes(
             R = np.array([of_persons[value][0] for value in values]).reshape(-1, k)[numbers]
         elif len(known.X):
             X = model.named(known.X)
-            R = model.mixture.component_proba(X, known.y, choices=known.choices)
+            of_groups = model.of_groups(known)
+            R = model.mixture.component_proba(X, known.y, choices=known.choices, **of_groups)
         yield known, R

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.messages import listed
 from spectralmirror.tables.column_roles import ColumnRoles, column_types, feature_kinds
 from spectralmirror.tables.column_stats import TableStats, table_stats
-from spectralmirror.tables.features import Category, Number, Recipe, check_names
+from spectralmirror.tables.features import Category, Number, Recipe, check_names, kind_of
 from spectralmirror.tables.problems import of_kinds, of_missing, of_values, outcomes_of, winner_of
 from spectralmirror.tables.sides import column_of, paired_features
 from spectralmirror.tables.table_error import refuse
@@ -31,6 +31,8 @@ class ChosenFeatures:
     ----------
     recipe : Recipe
         The features.
+    membership : Recipe or None
+        The covariates of groups; None if there are none.
     n_rows, n_kept : int
         Number of all rows, and of those that are fitted.
     missing : dict
@@ -40,6 +42,7 @@ class ChosenFeatures:
     """
 
     recipe: Recipe
+    membership: Recipe | None
     n_rows: int
     n_kept: int
     missing: dict[str, int]
@@ -58,16 +61,19 @@ def choose_features(
     types = column_types(readers, roles)
     found = feature_kinds(types, roles)
     kinds = {name: kind for name, kind in found.items() if kind in ("number", "category")}
-    read = partial(table_stats, readers, others=roles.others, pairs=roles.pairs, listen=listen)
+    read = partial(table_stats, readers, others=roles.required, pairs=roles.pairs, listen=listen)
     stats = read(kinds)
     n_rows = stats.n_rows
     if n_rows == 0:
         raise ValueError(f"{readers[0].name} has no rows.")
     terms, notes = _terms(stats, roles)
     features = [column_of(side, term.column) for side in roles.sides for term in terms]
-    used = dict.fromkeys([*roles.others, *features])
+    used = dict.fromkeys([*roles.required, *features])
     missing = {name: stats.missing[name] for name in used if stats.missing[name]}
-    refuse([*of_kinds(found, roles), *of_values(stats, roles), *of_missing(missing, stats, roles)])
+    covariates = choose_covariates(readers, roles, types, features)
+    missing |= covariates.missing
+    problems = [*of_kinds(found, roles), *of_values(stats, roles), *covariates.problems]
+    refuse(list(dict.fromkeys([*problems, *of_missing(missing, stats, roles)])))
     _refuse_nothing(terms, notes)
     if missing and roles.missing == "drop":
         stats, terms, more = _of_complete_rows(read, kinds, terms, roles)
@@ -78,8 +84,48 @@ def choose_features(
     check_names([*recipe.names, *roles.others])
     if "" in types:
         notes.insert(0, "A column without a name (an index, perhaps) was left out.")
-    notes = [*_unpaired(types, roles), *_settled(stats, terms, roles), *notes]
-    return ChosenFeatures(recipe, n_rows, stats.n_kept, missing, notes)
+    notes = [*_unpaired(types, roles), *_settled(stats, terms, roles), *notes, *covariates.notes]
+    return ChosenFeatures(recipe, covariates.recipe, n_rows, stats.n_kept, missing, notes)
+
+
+@dataclass(frozen=True)
+class _Covariates:
+    """The covariates of groups, and what is wrong with them."""
+
+    recipe: Recipe | None = None
+    missing: dict[str, int] = field(default_factory=dict)
+    problems: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
+def choose_covariates(
+    readers: Sequence[Reader],
+    roles: ColumnRoles,
+    types: Mapping[str, Any],
+    features: Sequence[str],
+) -> _Covariates:
+    """Decide how columns become covariates of groups, from one more pass over the rows."""
+    if not roles.membership:
+        return _Covariates()
+    own = replace(
+        roles, pairs=None, features=roles.membership, membership=(), known=None, positive=None,
+        listed_by="--membership",
+    )  # fmt: skip
+    names = dict.fromkeys(roles.membership)
+    kinds = {n: kind_of(types[n], categorical=n in roles.categorical) for n in names}
+    usable = {name: kind for name, kind in kinds.items() if kind in ("number", "category")}
+    required = [*roles.others, *(features if roles.missing == "drop" else ())]
+    stats = table_stats(readers, usable, list(dict.fromkeys(required)), None, lambda _: None)
+    missing = {name: stats.missing[name] for name in usable if stats.missing[name]}
+    problems = [*of_kinds(kinds, own), *of_values(stats, own)]
+    if roles.missing == "drop" and missing:
+        stats = table_stats(readers, usable, required, None, lambda _: None, complete=True)
+    terms, notes = _terms(stats, own)
+    if not terms and not problems:
+        raise ValueError(" ".join(["No column is left for --membership.", *notes[:3]]))
+    recipe = Recipe(tuple(terms))
+    check_names(recipe.names)
+    return _Covariates(recipe, missing, problems, notes)
 
 
 def _of_complete_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -50,6 +50,16 @@ class ColumnRoles:
         For choices: the column that names the alternative of each row.
     constants : bool
         For choices: whether each alternative but one has a constant of its own.
+    membership : sequence of str
+        Columns of covariates of groups, on which the weights of the classes depend.
+    known : str or None
+        The column of known classes.
+    shared : sequence of str, or "all"
+        Features, or columns, with one coefficient for all classes.
+    signs : dict
+        Features, or columns, whose coefficients have a sign in every class: -1 or +1.
+    listed_by : str
+        The option that lists the features.
     """
 
     label: str
@@ -63,6 +73,21 @@ class ColumnRoles:
     choices: Sequence[str] = ()
     alternative: str | None = None
     constants: bool = False
+    membership: Sequence[str] = ()
+    known: str | None = None
+    shared: Sequence[str] = ()
+    signs: Mapping[str, int] = field(default_factory=dict)
+    listed_by: str = "--features"
+
+    @property
+    def of_groups(self) -> list[str]:
+        """What is known about groups: columns of covariates, and of known classes."""
+        return [*self.membership, *([] if self.known is None else [self.known])]
+
+    @property
+    def required(self) -> list[str]:
+        """The columns without which a row is left out, besides features."""
+        return [*self.others, *(self.membership if self.missing == "drop" else ())]
 
     @property
     def others(self) -> list[str]:
@@ -79,7 +104,7 @@ class ColumnRoles:
     def how_to_drop(self, names: Sequence[str]) -> str:
         """Say which options leave these columns out."""
         if self.features and self.pairs is None:
-            return "remove it from --features" if len(names) == 1 else "remove them from --features"
+            return f"remove {'it' if len(names) == 1 else 'them'} from {self.listed_by}"
         return " ".join(f"--drop {name}" for name in names)
 
 
@@ -114,7 +139,14 @@ def column_types(readers: Sequence[Reader], roles: ColumnRoles) -> dict[str, Any
         raise ValueError(f"Column {roles.label!r} cannot be the label and describe choice sets.")
     named = (*roles.others, *roles.features, *roles.drop, *roles.categorical)
     absent = [n for n in named if not any(column_of(side, n) in types for side in roles.sides)]
+    absent += [name for name in roles.of_groups if name not in types]
     refuse(absent_columns(readers[0].name, types, absent))
+    for name in roles.of_groups:
+        if name in roles.others:
+            what = "--known" if name == roles.known else "--membership"
+            raise ValueError(f"Column {name!r} cannot be in {what} and be the label or the group.")
+    if roles.known in roles.membership:
+        raise ValueError(f"Column {roles.known!r} cannot be in both --known and --membership.")
     check_single(types, roles.others)
     what = kind_of(types[roles.label], categorical=True)
     if what.startswith("bytes"):
@@ -137,8 +169,9 @@ def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str
     For comparisons they are named without their sides.
     """
     for name in roles.features:
-        if name in roles.others or name in roles.drop:
+        if name in (*roles.others, *roles.drop, roles.known):
             what = "dropped" if name in roles.drop else "the label or the group"
+            what = "the known class" if name == roles.known else what
             raise ValueError(f"Column {name!r} cannot be a feature and {what}.")
     codes = _without_side(roles.categorical, roles)
     wanted = {name: types[column_of(roles.sides[0], name)] for name in _feature_names(types, roles)}
@@ -152,7 +185,8 @@ def feature_kinds(types: Mapping[str, Any], roles: ColumnRoles) -> dict[str, str
 
 
 def _feature_names(types: Mapping[str, Any], roles: ColumnRoles) -> list[str]:
-    kept = [n for n in types if n and n not in roles.others and n not in roles.drop]
+    taken = {*roles.others, *roles.drop, *roles.of_groups}
+    kept = [name for name in types if name and name not in taken]
     if roles.pairs is None:
         return list(dict.fromkeys(roles.features)) or kept
     names = [name for name in paired_features(roles.pairs, kept) if name not in roles.drop]

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from spectralmirror.rows.files.arrow import column_values
 from spectralmirror.rows.files.reader import Batch, Reader
 from spectralmirror.rows.part import SURVEYED, Part
+from spectralmirror.rows.traits import TraitColumns
 from spectralmirror.tables.column_stats import present
 from spectralmirror.tables.features import Recipe
+from spectralmirror.tables.known_classes import known_numbers
 
 __all__ = ["EncodedRows"]
 
@@ -43,6 +45,10 @@ class EncodedRows:
         Called with the number of rows of every batch.
     choices : str or None
         The column of choice sets; the readers yield whole sets.
+    membership : Recipe or None
+        How columns become covariates of groups.
+    known : str or None
+        The column of known classes.
     """
 
     readers: Sequence[Reader]
@@ -53,6 +59,15 @@ class EncodedRows:
     listen: Callable[[int], None]
     has_labels: bool = True
     choices: str | None = None
+    membership: Recipe | None = None
+    known: str | None = None
+
+    @property
+    def trait_columns(self) -> TraitColumns | None:
+        """What is known about the group of each row."""
+        names = () if self.membership is None else tuple(self.membership.names)
+        found = TraitColumns(names, self.known is not None)
+        return found if len(found) else None
 
     @property
     def names(self) -> list[str]:
@@ -77,7 +92,7 @@ class EncodedRows:
     def survey(self) -> Iterator[Part]:
         """Yield the labels and groups, without features."""
         columns = self._required if self.missing == "drop" else self._others
-        for batch in self._batches(columns, SURVEYED):
+        for batch in self._batches(list(dict.fromkeys([*columns, *self._of_groups])), SURVEYED):
             block = _Block(self, np.empty((batch.table.num_rows, 0)))
             block.add(batch, 0)
             yield block.part()
@@ -101,7 +116,8 @@ class EncodedRows:
 
     def _parts(self, allocate: Callable[[], NDArray[Any]]) -> Iterator[Part]:
         block = _Block(self, allocate())
-        for batch in self._batches(self._required, len(block.X)):
+        columns = list(dict.fromkeys([*self._required, *self._of_groups]))
+        for batch in self._batches(columns, len(block.X)):
             start = 0
             while start < batch.table.num_rows:
                 start += block.add(batch, start)
@@ -117,13 +133,24 @@ class EncodedRows:
         return [name for name in names if name is not None]
 
     @property
+    def _of_groups(self) -> list[str]:
+        """The columns of covariates, and of known classes."""
+        return [*self._covariates, *([] if self.known is None else [self.known])]
+
+    @property
+    def _covariates(self) -> list[str]:
+        return [] if self.membership is None else self.membership.columns
+
+    @property
     def _required(self) -> list[str]:
-        return list(dict.fromkeys([*self.recipe.columns, *self._others]))
+        """The columns without which a row is left out if missing values are dropped."""
+        return list(dict.fromkeys([*self.recipe.columns, *self._others, *self._covariates]))
 
     def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
         """Yield the rows that are not left out."""
         needed = self._required if self.missing == "drop" else self._others
-        numbers = [name for name in self.recipe.numbers if name in columns]
+        of_groups = [] if self.membership is None else self.membership.numbers
+        numbers = [name for name in (*self.recipe.numbers, *of_groups) if name in columns]
         for reader in self.readers:
             for batch in reader.batches(columns, n_rows, numbers):
                 rows = present(batch.table, needed)
@@ -141,6 +168,7 @@ class _Block:
         self.labels: list[NDArray[Any]] = []
         self.groups: list[NDArray[Any]] = []
         self.choices: list[NDArray[Any]] = []
+        self.traits: list[NDArray[Any]] = []
         self.places: list[tuple[str, int, int]] = []
 
     @property
@@ -163,13 +191,26 @@ class _Block:
             self.groups.append(column_values(rows.column(source.group)))
         if source.choices is not None:
             self.choices.append(column_values(rows.column(source.choices)))
+        if source.trait_columns is not None:
+            self.traits.append(self._traits(rows))
         first_row = batch.first_row + start
         self.places.append((batch.name, first_row, first_row + count - 1))
         self.length += count
         return count
 
+    def _traits(self, rows: Any) -> NDArray[Any]:
+        """Return the covariates and the known class of the group of each row."""
+        source, found = self.source, []
+        if source.membership is not None:
+            found.append(source.membership.encode(rows, impute=source.missing == "impute"))
+        if source.known is not None:
+            found.append(known_numbers(rows.column(source.known), source.known)[:, None])
+        return np.hstack(found)
+
     def part(self) -> Part:
         groups = np.concatenate(self.groups) if self.groups else None
         y = np.concatenate(self.labels)
         choices = np.concatenate(self.choices) if self.choices else None
-        return Part(self.X[: self.length], y, None, groups, tuple(self.places), choices=choices)
+        traits = np.concatenate(self.traits) if self.traits else None
+        X, places = self.X[: self.length], tuple(self.places)
+        return Part(X, y, None, groups, places, choices=choices, traits=traits)

@@ -11,6 +11,8 @@ import numpy as np
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.files.readers import count_rows
 from spectralmirror.rows.files.scan import Scan
+from spectralmirror.rows.messages import did_you_mean, listed
+from spectralmirror.rows.part import Part
 from spectralmirror.tables.choose_features import ChosenFeatures, choose_features
 from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.encoded_rows import EncodedRows
@@ -70,18 +72,64 @@ def fit_table(
         roles.missing,
         lambda n: listen("reading", n, chosen.n_rows),
         choices=SET if roles.choices else None,
+        membership=chosen.membership,
+        known=roles.known,
     )
+    mixture.set_params(**_constraints(recipe, roles))
     n_bytes = chosen.n_kept * len(recipe.names) * np.dtype(recipe.dtype).itemsize
     if n_bytes <= IN_MEMORY:
         part = rows.collect(chosen.n_kept)
         listen("fitting", 0, None)
         sets = {"choices": part.choices} if roles.choices else {}
-        mixture.fit(named_features(part.X, recipe.names), part.y, groups=part.groups, **sets)
+        X, of_groups = named_features(part.X, recipe.names), _of_groups(part, rows)
+        mixture.fit(X, part.y, groups=part.groups, **sets, **of_groups)
     else:
         mixture.fit(Scan(rows))
     about = _about(chosen, roles, source)
     choices = ChoiceColumns(tuple(roles.choices), roles.alternative) if roles.choices else None
-    return FittedTable(mixture, recipe, roles.label, roles.group, roles.missing, about, choices)
+    return FittedTable(
+        mixture, recipe, roles.label, roles.group, roles.missing, about, choices, chosen.membership
+    )
+
+
+def _constraints(recipe: Recipe, roles: ColumnRoles) -> dict[str, Any]:
+    """Return the features that classes share, and those of a given sign; {} if there are none."""
+    if not roles.shared and not roles.signs:
+        return {}
+    shared: Any = roles.shared
+    if shared != "all":
+        shared = [feature for name in shared for feature in _features(recipe, name, "--shared")]
+    signs = {
+        feature: sign
+        for name, sign in roles.signs.items()
+        for feature in _features(recipe, name, "--sign")
+    }
+    return {"shared": shared, "signs": signs or None}
+
+
+def _features(recipe: Recipe, name: str, option: str) -> list[str]:
+    """Return the features of a column, or the feature of that name."""
+    if name in recipe.names:
+        return [name]
+    of_columns = {term.column: term.names for term in recipe.terms}
+    if name not in of_columns:
+        known = list(dict.fromkeys([*of_columns, *recipe.names]))
+        hint = did_you_mean(name, known)
+        hint = f": features are {listed(known)}." if hint == "." else hint
+        raise ValueError(f"{option} names {name!r}, which is no feature{hint}")
+    return of_columns[name]
+
+
+def _of_groups(part: Part, rows: EncodedRows) -> dict[str, Any]:
+    """Return what is known about groups as the mixture takes it."""
+    if part.traits is None or rows.trait_columns is None:
+        return {}
+    names, found = rows.trait_columns.names, {}
+    if names:
+        found["membership"] = named_features(part.traits[:, : len(names)], names)
+    if rows.known is not None:
+        found["known"] = part.traits[:, -1]
+    return found
 
 
 def _checked_sets(reader: Any, recipe: Recipe, roles: ColumnRoles) -> Any:

@@ -55,9 +55,14 @@ class _ClassHistory:
         return group in self.weights
 
     def probabilities(self, model: FittedTable, known: KnownRows) -> Matrix:
-        nothing = (model.mixture.weights_, 0)
         values, numbers = known.group_values(str(model.group))
-        p = np.array([self.weights.get(value, nothing)[0] for value in values])[numbers]
+        p = np.tile(model.mixture.weights_, (len(known.X), 1))
+        if known.membership is not None:
+            p = np.array(model.mixture.membership_proba(known.membership))
+        met = np.array([value in self.weights for value in values], dtype=bool)[numbers]
+        own = [self.weights[value][0] for value in values if value in self.weights]
+        places = np.cumsum([value in self.weights for value in values]) - 1
+        p[met] = np.reshape(own, (-1, p.shape[1]))[places[numbers[met]]]
         return np.asarray(model.mixture.predict_proba(model.named(known.X), p))
 
 
@@ -75,12 +80,13 @@ class _PersonHistory:
 
     def probabilities(self, model: FittedTable, known: KnownRows) -> Matrix:
         values, places = known.group_values(str(model.group))
-        stranger = -1  # no number of a group
-        numbers = np.array([self.past.groups.get(value, stranger) for value in values])
-        past = self.past.of(numbers[numbers != stranger])
-        X = model.named(known.X)
+        strangers = (-1 - np.arange(len(values))).tolist()  # no numbers of groups
+        of_values = zip(values, strangers, strict=True)
+        numbers = np.array([self.past.groups.get(value, other) for value, other in of_values])
+        past = self.past.of(numbers[numbers >= 0])
+        X, of_groups = model.named(known.X), model.of_groups(known)
         if not len(past.y):
-            return np.asarray(model.mixture.predict_proba(X))
+            return np.asarray(model.mixture.predict_proba(X, **of_groups))
         history = model.named(past.X), past.y, past.numbers
-        P = model.mixture.predict_proba(X, groups=numbers[places], history=history)
+        P = model.mixture.predict_proba(X, groups=numbers[places], history=history, **of_groups)
         return np.asarray(P)

@@ -16,6 +16,7 @@ from spectralmirror.rows.files.arrow import column_values, unique_values
 from spectralmirror.rows.files.reader import Batch, Reader
 from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
 from spectralmirror.rows.sets import of_whole_sets
+from spectralmirror.rows.types import Matrix
 from spectralmirror.tables.column_roles import agreed_types, check_single
 from spectralmirror.tables.column_stats import check_present, n_missing, present
 from spectralmirror.tables.features import Category, Recipe, kind_of
@@ -28,7 +29,7 @@ from spectralmirror.tables.table_error import TableError, refuse
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
 
-__all__ = ["NO_ROWS", "KnownRows", "known_rows"]
+__all__ = ["NO_ROWS", "KnownRows", "covariates_in", "known_rows", "without_covariates"]
 
 NO_ROWS = "There are no rows, or none that has everything that the model needs."
 
@@ -49,6 +50,8 @@ class KnownRows:
         Number of rows in which values were imputed.
     choices : ndarray or None
         Numbers of the choice sets of the complete rows, which are whole; None if labels are binary.
+    membership : ndarray or None
+        Covariates of the groups of the complete rows; None if the files lack them.
     """
 
     table: Any
@@ -58,6 +61,7 @@ class KnownRows:
     groups: NDArray[Any] | None
     n_filled: int = 0
     choices: NDArray[np.int64] | None = None
+    membership: Matrix | None = None
 
     def group_values(self, column: str) -> tuple[list[Any], NDArray[np.intp]]:
         """Return the distinct groups of the complete rows, and the number of each row's group."""
@@ -109,25 +113,34 @@ def known_rows(
     required = [model.label] if labelled else []
     if grouped and model.group is not None:
         required.append(model.group)
-    columns = list(dict.fromkeys([*recipe.columns, *required, *keep]))
+    of_groups = covariates_in(model, readers)
+    recipes = [recipe] if of_groups is None else [recipe, of_groups]
+    encoded = [name for one in recipes for name in one.columns]
+    columns = list(dict.fromkeys([*encoded, *required, *keep]))
     for reader in readers:
         check_present(reader, columns)
     if model.choices is not None:
         readers = [SetReader(readers, model.choices.sets, model.group)]
         columns = list(dict.fromkeys([*columns, *model.choices.sets, SET]))
     check_single(agreed_types(readers), required)
-    _check_kinds(recipe, readers)
+    numbers = [name for one in recipes for name in one.numbers]
+    for one in recipes:
+        _check_kinds(one, readers)
     size = block_rows(BLOCK_BYTES, max(len(recipe.names), len(columns)), np.dtype(np.float64))
     for reader in readers:
-        for batch in reader.batches(columns, size, recipe.numbers):
+        for batch in reader.batches(columns, size, numbers):
             table = batch.table
-            X, n_filled = recipe.encode(table), 0
-            if missing == "impute":
-                n_filled = int(np.isnan(X).any(axis=1).sum())
-                X = recipe.encode(table, impute=True) if n_filled else X
-            complete = present(table, required) & np.isfinite(X).all(axis=1)
-            if (missing == "error" and not complete.all()) or np.isinf(X).any():
-                raise _what_is_missing(recipe, readers, required)
+            matrices = [one.encode(table) for one in recipes]
+            gaps = np.any([np.isnan(one).any(axis=1) for one in matrices], axis=0)
+            n_filled = int(gaps.sum()) if missing == "impute" else 0
+            if n_filled:
+                matrices = [one.encode(table, impute=True) for one in recipes]
+            finite = np.all([np.isfinite(one).all(axis=1) for one in matrices], axis=0)
+            complete = present(table, required) & finite
+            infinite = any(np.isinf(one).any() for one in matrices)
+            if (missing == "error" and not complete.all()) or infinite:
+                raise _what_is_missing(recipes, readers, required)
+            X = matrices[0]
             y = groups = sets = None
             if model.choices is not None:
                 complete = of_whole_sets(complete, column_values(table.column(SET)))
@@ -140,8 +153,31 @@ def known_rows(
             if grouped:
                 groups = column_values(table.column(model.group).filter(complete))
             chosen = X if complete.all() else X.T[:, complete].T  # stored by columns, as X is
-            yield KnownRows(table, complete, chosen, y, groups, n_filled, sets)
+            Z = None if of_groups is None else matrices[1][complete]
+            yield KnownRows(table, complete, chosen, y, groups, n_filled, sets, Z)
             listen(table.num_rows)
+
+
+def covariates_in(model: FittedTable, readers: Sequence[Reader]) -> Recipe | None:
+    """Return the recipe of the covariates of groups; None if the files have none of them."""
+    if model.membership is None:
+        return None
+    names = model.membership.columns
+    known = [name for name in names if all(name in reader.types for reader in readers)]
+    if known and len(known) < len(names):
+        absent = ", ".join(repr(name) for name in names if name not in known)
+        raise ValueError(
+            f"{readers[0].name} lacks {absent}, on which the weights of the classes depend, too: "
+            f"add it, or leave {', '.join(map(repr, known))} out as well for average weights."
+        )
+    return model.membership if known else None
+
+
+def without_covariates(model: FittedTable, readers: Sequence[Reader]) -> dict[str, list[str]]:
+    """Return the columns of covariates if the files have none of them, as plain data."""
+    if model.membership is None or covariates_in(model, readers) is not None:
+        return {}
+    return {"without_membership": model.membership.columns}
 
 
 def _check_kinds(recipe: Recipe, readers: Sequence[Reader]) -> None:
@@ -179,12 +215,15 @@ def _labels(model: FittedTable, column: Any) -> NDArray[Any]:
 
 
 def _what_is_missing(
-    recipe: Recipe, readers: Sequence[Reader], required: Sequence[str]
+    recipes: Sequence[Recipe], readers: Sequence[Reader], required: Sequence[str]
 ) -> TableError:
     """Return an error that says which columns hold missing, infinite or unknown values."""
-    columns = list(dict.fromkeys([*recipe.columns, *required]))
+    encoded = [name for recipe in recipes for name in recipe.columns]
+    numbers = [name for recipe in recipes for name in recipe.numbers]
+    columns = list(dict.fromkeys([*encoded, *required]))
     categories = {
         column_of(side, term.column): term
+        for recipe in recipes
         for side in recipe.pairs or ("",)
         for term in recipe.terms
         if isinstance(term, Category)
@@ -194,14 +233,14 @@ def _what_is_missing(
     infinite: dict[str, str] = {}
     n_rows = 0
     for reader in readers:
-        for batch in reader.batches(columns, 65_536, recipe.numbers):
+        for batch in reader.batches(columns, 65_536, numbers):
             n_rows += batch.table.num_rows
             for name in columns:
                 column = batch.table.column(name)
                 counts[name] += n_missing(column)
                 if name in categories:
                     unknown.setdefault(name, []).extend(categories[name].unknown(column))
-                elif name in recipe.numbers and _has_infinity(column):
+                elif name in numbers and _has_infinity(column):
                     infinite.setdefault(name, f"Column {name!r} of {reader.name} holds infinity.")
     problems = [
         f"Column {name!r} holds {levels[0]!r:.80}, which did not occur when the model was fitted "

@@ -38,6 +38,8 @@ class LabelledRows:
         The number of each row's group.
     choices : ndarray of shape (n_rows,) or None
         The number of each row's choice set; None if labels are binary.
+    membership : ndarray or None
+        Covariates of the groups; None if there are none.
     """
 
     groups: dict[Any, int]
@@ -45,6 +47,7 @@ class LabelledRows:
     y: NDArray[Any]
     numbers: NDArray[np.intp]
     choices: NDArray[np.int64] | None = None
+    membership: Matrix | None = None
 
     @classmethod
     def read(
@@ -60,6 +63,7 @@ class LabelledRows:
         y = [model.mixture.classes_[:0]]
         numbers = [np.empty(0, dtype=np.intp)]
         choices = [np.empty(0, dtype=np.int64)]
+        membership: list[Matrix] = []
         for known in known_rows(
             model, readers, labelled=True, grouped=True, missing=missing, listen=listen
         ):
@@ -70,8 +74,10 @@ class LabelledRows:
             y.append(known.y)
             numbers.append(np.array(own, dtype=np.intp)[places])
             choices += [] if known.choices is None else [known.choices]
+            membership += [] if known.membership is None else [known.membership]
         sets = None if model.choices is None else np.concatenate(choices)
-        return cls(groups, np.concatenate(X), np.concatenate(y), np.concatenate(numbers), sets)
+        Z = np.concatenate(membership) if membership else None
+        return cls(groups, np.concatenate(X), np.concatenate(y), np.concatenate(numbers), sets, Z)
 
     def of(self, numbers: NDArray[np.intp]) -> LabelledRows:
         """Return the rows of some groups, which keep their numbers."""
@@ -79,7 +85,8 @@ class LabelledRows:
         asked[numbers] = True
         rows = asked[self.numbers]
         sets = None if self.choices is None else self.choices[rows]
-        return LabelledRows(self.groups, self.X[rows], self.y[rows], self.numbers[rows], sets)
+        Z = None if self.membership is None else self.membership[rows]
+        return LabelledRows(self.groups, self.X[rows], self.y[rows], self.numbers[rows], sets, Z)
 
     def posteriors(self, model: FittedTable) -> dict[Any, tuple[Matrix, int]]:
         """Return the posterior of the classifiers for each group, and its number of rows.
@@ -89,6 +96,7 @@ class LabelledRows:
         if not self.groups:
             return {}
         labels: dict[str, Any] = {} if self.choices is None else {"choices": self.choices}
+        labels |= model.of_groups(self)
         X = model.named(self.X)
         found = np.asarray(model.mixture.component_proba(X, self.y, groups=self.numbers, **labels))
         first = np.unique(self.numbers, return_index=True)[1]

@@ -63,6 +63,7 @@ def _is_table(model: Any) -> bool:
         and _is_estimator(mixture)
         and list(mixture.feature_names_in_) == recipe.names
         and _are_choices(model.choices, mixture)
+        and _are_covariates(model)
         and model.described()
     )
 
@@ -79,6 +80,16 @@ def _are_choices(choices: Any, mixture: Any) -> bool:
         and _are_texts(choices.sets, tuple)
         and isinstance(choices.alternative, str | None)
     )
+
+
+def _are_covariates(table: Any) -> bool:
+    """Return whether the covariates of groups are those of the mixture."""
+    names = getattr(table.mixture, "membership_names_in_", None)
+    if table.membership is None:
+        return names is None
+    return names is not None and _is_recipe(table.membership) and (
+        names.tolist() == table.membership.names
+    )  # fmt: skip
 
 
 def _is_recipe(recipe: Any) -> bool:

@@ -93,7 +93,8 @@ def _probabilities(model: FittedTable, known: KnownRows, past: GroupHistory | No
         return np.empty((0, 2))
     if past is not None:
         return past.probabilities(model, known)
-    return np.asarray(model.mixture.predict_proba(model.named(known.X)))
+    X = model.named(known.X)
+    return np.asarray(model.mixture.predict_proba(X, **model.of_groups(known)))
 
 
 def write_clusters(
@@ -132,7 +133,8 @@ def write_clusters(
         ):
             R = np.empty((0, k))
             if len(known.X):
-                R = np.asarray(model.mixture.component_proba(model.named(known.X), known.y))
+                X, given = model.named(known.X), model.of_groups(known)
+                R = np.asarray(model.mixture.component_proba(X, known.y, **given))
             values = [called[R.argmax(axis=1)], *R.T]
             if grouped and known.groups is not None:
                 groups, numbers = known.group_values(str(model.group))

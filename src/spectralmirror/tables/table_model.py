@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-from spectralmirror.mixture.summary import WITHIN, Choices, Line, letters, table
+from spectralmirror.mixture.summary import (
+    WITHIN,
+    Choices,
+    Line,
+    constrained,
+    letters,
+    membership_lines,
+    table,
+)
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.types import AnyArray, Matrix
 from spectralmirror.tables.features import Recipe
@@ -48,6 +56,8 @@ class FittedTable:
         Where the rows came from, how many there were, and notes for the user.
     choices : ChoiceColumns or None
         For choices among several alternatives: the columns that describe them.
+    membership : Recipe or None
+        How columns become covariates of groups, on which the weights of the classes depend.
 
     Examples
     --------
@@ -83,6 +93,11 @@ class FittedTable:
     missing: str
     about: dict[str, Any]
     choices: ChoiceColumns | None = None
+    membership: Recipe | None = None
+
+    def of_groups(self, rows: Any) -> dict[str, Any]:
+        """Return the covariates of known rows as an argument of the mixture; {} without any."""
+        return {} if rows.membership is None else {"membership": rows.membership}
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -135,7 +150,6 @@ class FittedTable:
         if self.mixture._has_spread or self.choices is not None:
             return LabelledRows.read(self, readers, missing, listen).posteriors(self)
         draws = self.mixture._draws()
-        log_p = np.array([theta.log_weights for theta in draws])
         sums: dict[Any, tuple[AnyArray, int]] = {}
         for known in known_rows(
             self, readers, labelled=True, grouped=True, missing=missing, listen=listen
@@ -144,9 +158,11 @@ class FittedTable:
                 continue
             values, numbers = known.group_values(str(self.group))
             total = self.mixture._group_sums(draws, self.named(known.X), known.y, numbers)
+            log_p = self.mixture._log_weights_of_draws(draws, known.membership, numbers)
             counts = np.bincount(numbers)
-            for value, line, count in zip(values, total, counts.tolist(), strict=True):
-                before, n = sums.get(value, (log_p, 0))
+            lines = zip(values, total, log_p, counts.tolist(), strict=True)
+            for value, line, prior, count in lines:
+                before, n = sums.get(value, (prior, 0))
                 sums[value] = before + line, n + count
         return {value: (softmax(logsumexp(line, axis=0)), n) for value, (line, n) in sums.items()}
 
@@ -154,6 +170,7 @@ class FittedTable:
         """Return the classifiers, their columns and the quality of the fit as plain data."""
         mixture, names = self.mixture, self.recipe.names
         choices, lines = Choices.of(mixture), table(mixture, 0.95)
+        shared, signs = constrained(mixture)
         return {
             "label": self.label,
             "classes": self.labels.tolist(),
@@ -181,6 +198,9 @@ class FittedTable:
             },
             "features": names,
             "references": self.recipe.references,
+            "shared": shared,
+            "signs": signs,
+            "membership": self._described_membership(),
             "missing": self.missing,
             "about": self.about,
             "classifiers": [
@@ -200,6 +220,20 @@ class FittedTable:
             "choice_set": list(self.choices.sets),
             "alternative": self.choices.alternative,
             "n_choices": int(self.mixture.n_choices_),
+        }
+
+    def _described_membership(self) -> dict[str, Any] | None:
+        """Return the log-odds of each classifier against the first, by covariates of groups."""
+        if self.membership is None:
+            return None
+        lines, names = membership_lines(self.mixture, 0.95), letters(self.mixture.n_components_)
+        return {
+            "covariates": self.membership.names,
+            "references": self.membership.references,
+            "against": names[0],
+            "classifiers": [
+                {"name": name, "terms": _terms(lines, c)} for c, name in enumerate(names) if c
+            ],
         }
 
     def named(self, X: NDArray[Any]) -> Any:
