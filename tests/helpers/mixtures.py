@@ -1,11 +1,15 @@
 """Data, likelihoods and fits for the tests of the mixture's stages."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture.coordinates import Coordinates
+from spectralmirror.mixture.evidence import CONCENTRATION
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.operators import principal
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.memory import Rows
@@ -76,3 +80,27 @@ def gradient_by_differences(function, x, step=1e-5):
     return np.array(
         [(function(x + e) - function(x - e)) / (2 * step) for e in step * np.eye(len(x))]
     )
+
+
+def wide_problem(n=400, d=12, k=2, groups=None, weight=None, intercept=True, l2=2.0, seed=0):
+    """Return a likelihood of scaled columns, the same with dense matrices, and parameters."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) @ np.diag(np.arange(1, d + 1.0) ** -0.5)
+    X = X @ np.linalg.qr(rng.standard_normal((d, d)))[0] + 0.3
+    y = np.where(X @ rng.standard_normal(d) + rng.logistic(size=n) > 0, 1.0, -1.0)
+    rows = in_groups(Rows(X, y, weight, block_bytes=4_000), groups)
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    wide = Likelihood(
+        rows,
+        RESPONSES["logistic"],
+        Coordinates.scaled(mean, scale, None, intercept=intercept),
+        l2,
+        CONCENTRATION,
+    )
+    whitened = Coordinates.whitened(Whitening(mean, scale, None), None, intercept=True)
+    dense = replace(wide, coordinates=whitened) if intercept else None
+    total = float(d + (0 if intercept else np.square(mean / scale).sum()))
+    directions = principal(wide, total, 0)
+    wide = replace(wide, coordinates=replace(wide.coordinates, principal=directions))
+    parameters = Parameters(rng.standard_normal((k, d + intercept)), rng.standard_normal(k))
+    return wide, dense, parameters

@@ -96,7 +96,7 @@ def test_crossing_frees_a_component_that_is_stuck():
     task = Task(3, likelihood, None, True, "spectral", 44, 500, 1e-3, climb,
                 np.random.RandomState(0))  # fmt: skip
     maxima = [Maximum.of("grown", poor), Maximum.of("partition", other)]
-    crossed = search._cross(task, likelihood, maxima, 20)
+    crossed = search.cross(task, likelihood, maxima, 20)
     assert max(one.ascent.value for one in crossed) > top.value - 1
     assert {one.start.kind for one in crossed} == {"crossed"}
 
@@ -116,7 +116,7 @@ def test_crossing_ends_when_every_round_was_in_vain(n_agreeing, rounds):
     task = Task(2, likelihood, None, True, "spectral", 400, 500, 1e-3, lost,
                 np.random.RandomState(0))  # fmt: skip
     maxima = [Maximum.of("grown", best)] * n_agreeing + [Maximum.of("around", donor)] * 4
-    crossed = search._cross(task, likelihood, maxima, 400)
+    crossed = search.cross(task, likelihood, maxima, 400)
     assert len(crossed) == 2 * rounds
     for profiles in tried:  # one at a time
         assert (profiles != start.profiles).any(axis=1).sum() == 1

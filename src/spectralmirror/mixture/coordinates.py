@@ -4,16 +4,22 @@ With Sigma = D L L' D, z holds L^-1 D^-1 (x - mu), and 1 for the intercept. With
 L^-1 D^-1 x, where D L L' D = Sigma + mu mu' is the second moment. A profile u in the units of x is
 v = L' D u here, and its squared norm per standard deviation (with divisor n) is |D u|^2 = v' P v,
 P = (L' L)^-1.
+
+Of many features, columns are scaled, not whitened: L = I. All matrices are then diagonal, but for
+the last column of M, and stored as sparse ones, so that nothing of size d x d is formed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import solve_triangular
 
+from spectralmirror.mixture.principal import Principal
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.subspace.base import orthonormal_rows
 from spectralmirror.subspace.whitening import Whitening
@@ -27,7 +33,7 @@ class Coordinates:
 
     Attributes
     ----------
-    matrix : ndarray of shape (p, d + 1)
+    matrix : ndarray or sparse array of shape (p, d + 1)
         M.
     origin : ndarray of shape (d,) or None
         o; None means 0.
@@ -42,23 +48,37 @@ class Coordinates:
         Whether the last coordinate belongs to the intercept.
     projected : bool
         Whether the rows hold z already, without the 1 for the intercept.
+    principal : Principal or None
+        Principal directions of the rows, if columns are only scaled.
     """
 
-    matrix: Matrix
+    matrix: Any
     origin: AnyArray | None
     precision: Matrix
     back: Matrix
     from_standard: Matrix
     intercept: bool
     projected: bool = False
+    principal: Principal | None = None
 
     @cached_property
     def of_rows(self) -> Matrix:
         """The matrix that takes [x - o, 1] to z, for x as stored in the rows."""
         if not self.projected:
-            return self.matrix
-        p = len(self.matrix)
+            found: Matrix = self.matrix
+            return found
+        p = self.size
         return np.eye(p) if self.intercept else np.eye(p, p + 1)
+
+    @property
+    def size(self) -> int:
+        """The number p of coordinates."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether columns are only scaled, and matrices are sparse."""
+        return bool(sparse.issparse(self.matrix))
 
     @property
     def shift(self) -> AnyArray | None:
@@ -86,6 +106,29 @@ class Coordinates:
         back = factor.T * whitening.scale
         return cls(matrix, origin, precision, back, standard, intercept)
 
+    @classmethod
+    def scaled(
+        cls, mean: Vector, scale: Vector, origin: AnyArray | None, *, intercept: bool
+    ) -> Coordinates:
+        """Return coordinates of the whole space in which columns are only scaled: L = I."""
+        d = len(mean)
+        o = np.zeros(d) if origin is None else origin.astype(np.float64)
+        offset = (o - mean if intercept else o) / scale
+        matrix = sparse.hstack([sparse.diags_array(1 / scale), offset[:, None]])
+        precision, standard = np.ones(d), np.ones(d)
+        if intercept:
+            last = sparse.csr_array(([1.0], ([0], [d])), shape=(1, d + 1))
+            matrix = sparse.vstack([matrix, last])
+            precision, standard = np.append(precision, 0.0), np.append(standard, 1.0)
+        return cls(
+            matrix.tocsr(),
+            origin,
+            _diagonal(precision),
+            _diagonal(scale),
+            _diagonal(standard),
+            intercept,
+        )
+
     def inside(self, basis: Matrix) -> Coordinates:
         """Return coordinates within the span of vectors in the units of x."""
         v = basis @ self.back.T
@@ -100,6 +143,7 @@ class Coordinates:
             precision=directions @ self.precision @ directions.T,
             back=back,
             from_standard=directions @ self.from_standard,
+            principal=None,
         )
 
     def lift(self, profiles: Matrix, whole: Coordinates) -> Matrix:
@@ -122,7 +166,14 @@ class Coordinates:
         if not self.intercept:
             return v
         o = 0.0 if self.origin is None else coef @ self.origin.astype(np.float64)
-        return np.column_stack([v, intercept + o - v @ self.matrix[:-1, -1]])
+        offset = self.matrix[:-1, [-1]].toarray()[:, 0] if self.is_scaled else self.matrix[:-1, -1]
+        return np.column_stack([v, intercept + o - v @ offset])
+
+
+def _diagonal(values: Vector) -> Any:
+    """Return a sparse diagonal matrix that stores its zeros, too."""
+    index = np.arange(len(values))
+    return sparse.csr_array((values, (index, index)))
 
 
 def _factor(whitening: Whitening, *, intercept: bool) -> Matrix:

@@ -205,7 +205,9 @@ def n_different_rows(rows: GroupedRows, most: int) -> int:
     return len(seen)
 
 
-def status(problems: list[Problem], starts: list[Start], k: int, *, converged: bool) -> str:
+def status(
+    problems: list[Problem], starts: list[Start], k: int, *, converged: bool, wide: bool = False
+) -> str:
     """Return what happened in a fit of k components, as text."""
     sentences = [problem.sentence for problem in problems]
     if converged:
@@ -214,4 +216,6 @@ def status(problems: list[Problem], starts: list[Start], k: int, *, converged: b
     risk = doubt(starts, k)
     if 0 < risk <= DOUBTFUL:
         sentences.append(f"Probability of a better one: {risk:.0%}.")
+    if wide:
+        sentences.append("There are no standard errors of so many features.")
     return " ".join(sentences)

@@ -57,7 +57,9 @@ class LinearClassifierMixture(
     span (:class:`SpectralMirror`). It then climbs from starts of different kinds, on a sample of
     the rows if there are many, until several agree, and crosses what they found. Finally it refines
     the best maximum over all rows and features. `doubt_` says how likely a better one is. Time
-    grows as n d^2 for the subspace and as n d k for each pass of the refinement.
+    grows as n d^2 for the subspace and as n d k for each pass of the refinement. With more than 400
+    features there is neither a subspace nor any other matrix of d x d numbers; sparse rows stay
+    sparse, and what needs second derivatives is estimated from products with random vectors.
 
     Parameters
     ----------
@@ -71,6 +73,8 @@ class LinearClassifierMixture(
         Whether classifiers have intercepts b_l.
     l2 : "auto" or float, default="auto"
         Strength of the penalty on the squared norms of the profiles. Intercepts are not penalised.
+        With more than 400 features, columns of many zeros are measured by the standard deviation of
+        what is not 0.
         "auto" chooses the penalty with the largest evidence (empirical Bayes), and adds a weak
         prior that keeps weights away from 0: 5 sum_l log(k p_l). A number is taken as it is,
         without that prior; a small one keeps profiles just finite if the labels are separable.
@@ -154,7 +158,8 @@ class LinearClassifierMixture(
         maximises.
     log_evidence_ : float
         Log of the probability of the labels, averaged over the prior that the penalty stands for
-        (Laplace's approximation); NaN without a penalty, or with more than 3,000 parameters.
+        (Laplace's approximation); NaN without a penalty, or with more than 3,000 parameters of at
+        most 400 features. With more features it has a random error of a few units.
     evidence_path_ : dict
         Log evidence for each number of components that was compared.
     bic_, aic_, icl_ : float
@@ -187,7 +192,8 @@ class LinearClassifierMixture(
     coef_standard_error_, intercept_standard_error_, weights_standard_error_ : ndarray
         Standard errors from the observed information; cluster-robust with groups or non-integer
         weights; with ``refine=False``, as if the subspace were known. NaN with "hard" labels, whose
-        errors are not normal, with more than 3,000 parameters, with a single group, if the
+        errors are not normal, with more than 400 features, with more than 3,000 parameters, with a
+        single group, if the
         likelihood has no sharp maximum, and if features are collinear.
     degrees_of_freedom_ : float
         Confidence intervals use the t distribution with this many degrees of freedom: the number
@@ -213,7 +219,7 @@ class LinearClassifierMixture(
         The same for the intercept at the mean of the features.
     spread_score_ : float
         Whether persons differ inside the classes of a fit without spread: z of a score test,
-        clearly so above 3. NaN with a spread, and without groups.
+        clearly so above 3. NaN with a spread, without groups, and with more than 400 features.
     spread_evidence_ : dict
         Log evidence of each kind of spread that was compared for this number of components, "none"
         for no spread.

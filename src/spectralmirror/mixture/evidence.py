@@ -67,22 +67,27 @@ class Laplace:
 
     Attributes
     ----------
-    root : ndarray of shape (m, m)
-        R with R R' = C, the covariance.
+    root : ndarray of shape (m, m) or None
+        R with R R' = C, the covariance; None if it is not known.
     log_evidence : float
         Log of the probability of the labels under the prior.
     n_determined : float
         gamma.
     """
 
-    root: Matrix
+    root: Matrix | None
     log_evidence: float
     n_determined: float
 
 
 def initial_l2(likelihood: Likelihood) -> float:
-    """Return the penalty under which profiles have the expected norm."""
-    return len(likelihood.coordinates.back) / EXPECTED_NORM**2
+    """Return the penalty under which profiles have the expected norm.
+
+    Wide rows have coordinates of unequal variances: scores then vary as much as expected.
+    """
+    if likelihood.coordinates.principal is not None:
+        return float(likelihood.coordinates.principal.total / EXPECTED_NORM**2)
+    return float(likelihood.coordinates.back.shape[0] / EXPECTED_NORM**2)
 
 
 def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Laplace:
@@ -91,7 +96,7 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     A likelihood without a prior of the weights is corrected for it by one Newton step.
     """
     parameters, k = ascent.parameters, len(ascent.parameters)
-    c, missing = CONCENTRATION, CONCENTRATION - likelihood.concentration
+    missing = CONCENTRATION - likelihood.concentration
     p, each = parameters.weights, parameters.n_fixed
     m = len(parameters.packed()) - k * each + each - 1  # the first logit
     H, slope = found.matrix.copy(), np.zeros(len(found.matrix))
@@ -103,14 +108,20 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     root = found.whole(vectors / np.sqrt(mu))
     value = ascent.value + missing * float(parameters.log_weights.sum() + k * np.log(k))
     value += 0.5 * float(np.square(root.T @ slope).sum())
-    of_weights = gammaln(k * c) - k * gammaln(c) - k * c * np.log(k) + 0.5 * np.log(k)
-    of_weights += (k - 1) / 2 * np.log(2 * np.pi * polygamma(1, c))
+    of_weights = log_normaliser(k)
     if not likelihood.has_known:  # classes with numbers of their own cannot be exchanged
         whitening = found.whole((np.sqrt(mu)[:, None] * (vectors.T @ prior)).T).T
         of_weights += gammaln(k + 1) - _overlap(parameters, whitening)
     log_evidence = value - 0.5 * float(np.log(mu).sum()) + float(of_weights)
     log_evidence += _of_spread(likelihood, parameters, root)
     return Laplace(root, log_evidence, _n_determined(likelihood, parameters, found, root))
+
+
+def log_normaliser(k: int) -> float:
+    """Return log B, which normalises the prior of the weights of k classes."""
+    c = CONCENTRATION
+    found = gammaln(k * c) - k * gammaln(c) - k * c * np.log(k) + 0.5 * np.log(k)
+    return float(found + (k - 1) / 2 * np.log(2 * np.pi * polygamma(1, c)))
 
 
 def _overlap(parameters: Parameters, whitening: Matrix) -> float:
@@ -168,10 +179,10 @@ def _n_determined(
     """Return gamma = k d - l2 sum_l tr(P C_ll), less the number of equations of constraints."""
     share = likelihood.shrinkage(parameters)[0]
     penalty = share * likelihood.l2 * likelihood.coordinates.precision
-    k, d = len(parameters) * likelihood.n_contrasts, len(likelihood.coordinates.back)
+    k, d = len(parameters) * likelihood.n_contrasts, likelihood.coordinates.back.shape[0]
     parts = root[: k * len(penalty)].reshape(k, len(penalty), -1)
     n_equations = len(found.matrix) - len(found.free(found.matrix))
-    return k * d - n_equations - float(sum((penalty @ part * part).sum() for part in parts))
+    return k * int(d) - n_equations - float(sum((penalty @ part * part).sum() for part in parts))
 
 
 def choose_l2(
@@ -191,7 +202,7 @@ def choose_l2(
             return likelihood, ascent
         posterior = laplace(likelihood, ascent, found)
         now = np.log(likelihood.l2), _log_ratio(likelihood, ascent, posterior)
-        step = _secant(now, earlier)
+        step = secant(now, earlier)
         l2 = float(np.clip(np.exp(now[0] + step), LEAST_L2, MOST_L2))
         l2 = float(f"{l2:.3g}") if rough else l2
         change, earlier = abs(np.log(l2 / likelihood.l2)), now
@@ -220,6 +231,7 @@ def _spread_l2(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> Ve
     spread, b = likelihood.spread, ascent.parameters.spread
     assert spread is not None
     first = ascent.parameters.profiles.size
+    assert posterior.root is not None
     variances = np.square(posterior.root[first : first + len(b)]).sum(axis=1)
     determined = np.clip(1 - spread.penalty * variances, 0, 1)
     found = np.empty(len(b))
@@ -237,7 +249,7 @@ def _log_ratio(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> fl
     return float(np.log(gamma / size / likelihood.l2))
 
 
-def _secant(now: tuple[float, float], earlier: tuple[float, float] | None) -> float:
+def secant(now: tuple[float, float], earlier: tuple[float, float] | None) -> float:
     """Return a step towards the root of a falling function, from two of its points (x, value).
 
     The value itself is MacKay's step, which is safe but short; the secant lengthens it.

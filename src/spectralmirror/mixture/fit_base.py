@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from spectralmirror.mixture.class_options import ClassOptions
-from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.diagnostics import find_problems, status
 from spectralmirror.mixture.doubt import agreeing_kinds, doubt
 from spectralmirror.mixture.em import em
@@ -29,6 +28,7 @@ from spectralmirror.mixture.spread_score import spread_score
 from spectralmirror.mixture.spread_selection import kinds_to_try, select_spread
 from spectralmirror.mixture.spread_units import SpreadUnits
 from spectralmirror.mixture.task import Task
+from spectralmirror.mixture.wide import in_order, is_wide
 from spectralmirror.responses import get_response
 from spectralmirror.rows.accept import count_scans
 from spectralmirror.rows.grouped import GroupedRows
@@ -85,8 +85,11 @@ class MixtureFit:
         d = int(grouped.rows.n_features)
         options = ClassOptions.of(self, grouped, d, names, kinds)
         subspace = self.subspace if options.has_subspace else None
-        labels = contrasts(classes)
-        prepared = Preprocessing(grouped, subspace, names, self._rng, several, labels)
+        wide = is_wide(self, grouped, options, kinds, len(classes))
+        prepared = Preprocessing(
+            in_order(grouped) if wide else grouped, subspace, names, self._rng,
+            self.fit_intercept, several, contrasts(classes), wide,
+        )  # fmt: skip
         # with several BLAS threads, the last bits would depend on their number
         with named_columns(self), one_blas_thread(), print_progress(self.verbose):
             fit_k = partial(self._fit_k, prepared, options)
@@ -179,6 +182,9 @@ class MixtureFit:
     ) -> Task:
         likelihood = self._likelihood(prepared, options, k)
         coordinates, auto = likelihood.coordinates, isinstance(self.l2, str)
+        if auto and prepared.is_wide and before is not None:
+            fewer = len(before.fit.ascent.parameters)
+            likelihood = likelihood.with_l2(before.fit.likelihood.l2 * min(fewer / k, 1.0))
         return Task(
             k,
             likelihood,
@@ -199,9 +205,7 @@ class MixtureFit:
 
     def _likelihood(self, prepared: Preprocessing, options: ClassOptions, k: int) -> Likelihood:
         """Return the likelihood of k classes, with the first penalty if it is to be chosen."""
-        grouped, whitening = prepared.grouped, prepared.features(k).whitening
-        origin = whitening.origin(grouped.rows.dtype)
-        coordinates = Coordinates.whitened(whitening, origin, intercept=self.fit_intercept)
+        grouped, coordinates = prepared.grouped, prepared.coordinates(k)
         response = get_response(self.response).fitted
         likelihood = Likelihood(grouped, response, coordinates, 0.0, labels=prepared.labels)
         likelihood = options.applied(likelihood, k)
@@ -213,7 +217,11 @@ class MixtureFit:
         """Return the likelihood of k classes without spread, as :meth:`fit` makes it."""
         names, d = getattr(self, "feature_names_in_", None), int(grouped.rows.n_features)
         options = ClassOptions.of(self, grouped, d, names, (None,))
-        prepared = Preprocessing(grouped, None, names, self._rng, labels=contrasts(self.classes_))
+        wide = is_wide(self, grouped, options, (None,), len(self.classes_))
+        prepared = Preprocessing(
+            grouped, None, names, self._rng, self.fit_intercept,
+            labels=contrasts(self.classes_), is_wide=wide,
+        )  # fmt: skip
         return self._likelihood(prepared, options, k)
 
     def _set_estimates(self, chosen: Candidate) -> None:
@@ -295,6 +303,12 @@ class MixtureFit:
             labels=self.classes_.tolist(),
         )
         self._problems = [problem.sentence for problem in problems]
-        self.status_ = status(problems, self.starts_, self.n_components_, converged=self.converged_)
+        self.status_ = status(
+            problems,
+            self.starts_,
+            self.n_components_,
+            converged=self.converged_,
+            wide=chosen.features.is_wide,
+        )
         for problem in problems:
             warnings.warn(problem.sentence, MixtureWarning, stacklevel=5)

@@ -21,10 +21,13 @@ from spectralmirror.mixture.samples import (
     growing_samples,
     largest_sample,
     start_sample,
+    wide_sample,
 )
 from spectralmirror.mixture.search import adapt_penalty, find_maxima, penalty_of_one
 from spectralmirror.mixture.starts import Start
 from spectralmirror.mixture.task import Subspace, Task
+from spectralmirror.mixture.wide_evidence import laplace_by_products
+from spectralmirror.mixture.wide_search import adapt_wide_penalty, find_wide_maxima, fit_single
 from spectralmirror.rows.progress import stage
 
 __all__ = ["Fit", "fit", "refine"]
@@ -91,8 +94,12 @@ class Fit:
     @cached_property
     def laplace(self) -> Laplace | None:
         """The posterior of theta; None if there are too many parameters, or no penalty."""
+        if self.likelihood.l2 == 0:
+            return None
+        if self.likelihood.coordinates.is_scaled:
+            return laplace_by_products(self.likelihood, self.ascent, seed=0)
         found = self.observed
-        if found is None or self.likelihood.l2 == 0:
+        if found is None:
             return None
         posterior = laplace(self.likelihood, self.ascent, found)
         exact = posterior.log_evidence + self.integration.missing
@@ -109,14 +116,14 @@ class Fit:
         parameters = self.ascent.parameters
         many = self.likelihood.rows.n_present > MANY_ROWS * (self.n_parameters + 1)
         single = len(parameters) == 1 and self.kind is None
-        if many or single or self.laplace is None:
+        if many or single or self.laplace is None or self.laplace.root is None:
             return None
         return ParameterPosterior(parameters, self.laplace.root)
 
     @property
     def is_flat(self) -> bool:
         """Whether the likelihood is flat in some direction around theta, as far as is known."""
-        small = self.n_parameters <= MOST_PARAMETERS
+        small = self.n_parameters <= MOST_PARAMETERS and not self.likelihood.coordinates.is_scaled
         return self.information is None and small
 
 
@@ -192,6 +199,8 @@ def _start(task: Task, target: Likelihood, space: Subspace | None) -> Found:
 
     The samples are copies of rows, which are released on return.
     """
+    if target.coordinates.is_scaled:
+        return _wide_start(task, target)
     largest = largest_sample(task, target)
     sample = start_sample(task, largest)
     if task.choose_l2:  # a prior does not depend on the number of rows
@@ -207,6 +216,26 @@ def _start(task: Task, target: Likelihood, space: Subspace | None) -> Found:
     warm = follow_maximum(task, maxima[0].ascent.parameters, samples)
     l2 = sample.l2 if task.choose_l2 else target.l2
     return Found([one.start for one in maxima], warm, l2, fewer, len(samples) == 1)
+
+
+def _wide_start(task: Task, target: Likelihood) -> Found:
+    """Find the best maximum of a sample of wide rows, often of all of them, and the penalty."""
+    sample = largest_sample(task, target) if not target.rows.in_memory else target
+    sample = wide_sample(task, sample)
+    if task.choose_l2:  # a prior does not depend on the number of rows
+        sample = replace(sample, l2=target.l2, concentration=target.concentration)
+    single = None
+    if task.k > 1 and task.choose_l2 and task.before is None:
+        single = fit_single(task, sample)
+        sample = sample.with_l2(single[0].l2 / task.k)  # profiles grow when classes part
+    maxima, fewer = find_wide_maxima(task, sample), {}
+    if task.choose_l2:
+        sample, maxima = adapt_wide_penalty(task, sample, maxima)
+    if task.compare_fewer:
+        fewer = evidence_of_fewer(task, sample, maxima[0].ascent, single)
+    l2, starts = sample.l2 if task.choose_l2 else target.l2, [one.start for one in maxima]
+    on_all_rows = sample.rows.n_present == target.rows.n_present
+    return Found(starts, WarmStart(maxima[0].ascent.parameters), l2, fewer, on_all_rows)
 
 
 def refine(task: Task, target: Likelihood, warm: WarmStart) -> Top:

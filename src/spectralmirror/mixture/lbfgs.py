@@ -14,6 +14,7 @@ from spectralmirror.mixture.constraints import Constraints, orthonormal, without
 from spectralmirror.mixture.curvature import coupling
 from spectralmirror.mixture.group_scores import score_products
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.preconditioner import Preconditioner
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["FLATTEST_ROW", "Ascent", "Climber", "climb"]
@@ -195,6 +196,8 @@ Scaling = Callable[[Vector, bool], Vector]
 
 
 def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
+    if likelihood.coordinates.principal is not None:
+        return _by_directions(likelihood, start)
     n = likelihood.rows.total_weight
     root = _inverse_root(coupling(likelihood, start), FLATTEST_ROW * n)
     of_weights = np.repeat(1 / np.sqrt(np.maximum(n * start.weights, 1)), start.n_fixed)
@@ -203,6 +206,16 @@ def _by_coupling(likelihood: Likelihood, start: Parameters) -> Scaling:
     def scaled(vector: Vector, transposed: bool) -> Vector:
         profiles = (root.T if transposed else root) @ vector[:end].reshape(len(root), -1)
         return np.concatenate([profiles.ravel(), of_weights * vector[end:]])
+
+    return scaled
+
+
+def _by_directions(likelihood: Likelihood, start: Parameters) -> Scaling:
+    """Scale by a preconditioner whose features have a few principal directions."""
+    found = Preconditioner.of(likelihood, start)
+
+    def scaled(vector: Vector, transposed: bool) -> Vector:
+        return np.asarray(found.times(vector[None], transposed=transposed)[0])
 
     return scaled
 

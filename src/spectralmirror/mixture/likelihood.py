@@ -236,7 +236,7 @@ class Likelihood:
     @property
     def profile_size(self) -> int:
         """Number of entries of a profile."""
-        return self.n_contrasts * len(self.coordinates.of_rows)
+        return self.n_contrasts * self.coordinates.size
 
     def for_contrasts(self, matrix: Matrix) -> Matrix:
         """Return I (x) M, for a matrix M that holds for each contrast of a profile."""
@@ -246,7 +246,7 @@ class Likelihood:
 
     def weighted(self, profiles: Matrix, matrix: Matrix) -> Matrix:
         """Return (I (x) M) v_l for each profile, for a symmetric matrix M."""
-        return np.asarray(profiles.reshape(-1, len(matrix)) @ matrix).reshape(profiles.shape)
+        return np.asarray(profiles.reshape(-1, matrix.shape[0]) @ matrix).reshape(profiles.shape)
 
     def in_units(self, profiles: Matrix) -> tuple[AnyArray, AnyArray]:
         """Return profiles and intercepts in the units of x, for each label if there are several."""
@@ -566,7 +566,7 @@ class Likelihood:
 
     def projected(self) -> Likelihood:
         """Return the likelihood of rows in memory that hold their working coordinates z."""
-        p = len(self.coordinates.matrix)
+        p = self.coordinates.size
         eye = np.eye(p)[: p - self.coordinates.intercept]
         Z = collect(self.rows, lambda block: self.scores(block.X, eye).T)
         rows = cast(InMemoryGroups, self.rows).with_features(Z)

@@ -135,9 +135,9 @@ class NewtonState:
 
 
 def information(likelihood: Likelihood, parameters: Parameters, seed: int) -> Information | None:
-    """Return the observed information; None if there are more than `MOST_PARAMETERS`."""
+    """Return the observed information; None for wide rows, or more than `MOST_PARAMETERS`."""
     size = len(parameters.packed()) - parameters.n_fixed
-    if size > MOST_PARAMETERS:
+    if size > MOST_PARAMETERS or likelihood.coordinates.is_scaled:
         return None
     n_rows = max(LEAST_ROWS, ROWS_PER_PARAMETER * size)
     n_groups = GROUPS_PER_COMPONENT * len(parameters)

@@ -399,7 +399,8 @@ class MixturePrediction(MixturePosteriors):
         require_count(n_samples=n_samples)
         rng = check_random_state(random_state)
         W = rng.standard_normal((n_samples, len(self.feature_mean_)))
-        X = self.feature_mean_ + W @ self._feature_root.T
+        root = self._feature_root
+        X = self.feature_mean_ + (W * root if root.ndim == 1 else W @ root.T)
         components = rng.choice(self.n_components_, size=n_samples, p=self.weights_)
         chosen = np.eye(self.n_components_)[components]
         probability = self._proba(self._t(X), self._scatter(X), chosen)

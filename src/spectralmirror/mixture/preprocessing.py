@@ -18,8 +18,11 @@ from spectralmirror.mixture.choice_subspace import differences_of_sets
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.dependencies import dependencies, dependency_sentence
 from spectralmirror.mixture.label_contrasts import LabelContrasts
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.operators import principal
 from spectralmirror.mixture.task import Subspace
+from spectralmirror.mixture.wide import Columns
+from spectralmirror.responses import get_response
 from spectralmirror.rows.checks import check_finite, check_memory, check_table
 from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.messages import CollinearError, ColumnError
@@ -46,8 +49,8 @@ class Features:
     ----------
     whitening : Whitening
         Mean and covariance; mean and variances only if the covariance is singular.
-    root : ndarray of shape (d, d)
-        A matrix R with R R' equal to the covariance.
+    root : ndarray of shape (d, d), or (d,) of wide rows
+        A matrix R with R R' equal to the covariance; of wide rows only standard deviations.
     proper : bool
         Whether the covariance has an inverse.
     space : Subspace or None
@@ -55,6 +58,8 @@ class Features:
     dependent : dict
         Columns that can be computed from others, and from which; empty if `proper`, or if there are
         too few rows to know.
+    is_wide : bool
+        Whether columns are only scaled, so that nothing is known about their covariances.
     """
 
     whitening: Whitening
@@ -62,6 +67,7 @@ class Features:
     proper: bool
     space: Subspace | None = None
     dependent: dict[int, list[int]] = field(default_factory=dict)
+    is_wide: bool = False
 
     @classmethod
     def regular(cls, whitening: Whitening, space: Subspace | None = None) -> Features:
@@ -72,7 +78,7 @@ class Features:
 
     def why_singular(self, names: Any) -> str:
         """Say why the covariance has no inverse; nothing if it has one."""
-        if self.proper:
+        if self.proper or self.is_wide:
             return ""
         if not self.dependent:
             return "X has too few rows for its features, or columns that almost depend on others"
@@ -164,21 +170,40 @@ class Preprocessing:
         Names of the features.
     streams : callable
         Returns a random stream.
+    intercept : bool
+        Whether classifiers have intercepts.
     several : bool
         Whether several numbers of components will be tried.
     labels : LabelContrasts or None
         How labels of more than two kinds depend on scores; None if labels are binary.
+    is_wide : bool
+        Whether columns are only scaled (:mod:`wide`).
     """
 
     grouped: GroupedRows
     subspace: Any
     names: Any
     streams: Callable[[], np.random.RandomState]
+    intercept: bool = True
     several: bool = False
     labels: LabelContrasts | None = None
+    is_wide: bool = False
+
+    def coordinates(self, k: int) -> Coordinates:
+        """Return the coordinates in which k profiles are fitted."""
+        if self.is_wide:
+            return self._scaled_coordinates
+        whitening = self.features(k).whitening
+        origin = whitening.origin(self.grouped.rows.dtype)
+        return Coordinates.whitened(whitening, origin, intercept=self.intercept)
 
     def features(self, k: int) -> Features:
         """Return mean and covariance of the features, and a subspace for k profiles if any."""
+        if self.is_wide:
+            whitening = self._columns.whitening
+            features = Features(whitening, whitening.scale, proper=False, is_wide=True)
+            known = isinstance(self.subspace, str)
+            return features if known else replace(features, space=self._given_space)
         if self._has_sets:
             return self._features_of_sets(k)
         if self.labels is not None and isinstance(self.subspace, str):
@@ -219,9 +244,24 @@ class Preprocessing:
     def n_visible(self) -> int:
         """Return the number of directions that the spectrum shows, 1 if that is not known."""
         known = not isinstance(self.subspace, str) or self._has_sets or self.labels is not None
-        if known or self._stacked is None:
+        if known or self.is_wide or self._stacked is None:
             return 1
         return len(self._stacked.outcome(None).basis)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return Columns.of(self.grouped.rows)
+
+    @cached_property
+    def _scaled_coordinates(self) -> Coordinates:
+        """Scaled coordinates that know the principal directions of the rows."""
+        columns, mean = self._columns, self._columns.whitening.mean
+        found = Coordinates.scaled(mean, columns.scale, columns.origin, intercept=self.intercept)
+        size = np.hypot(columns.whitening.scale, 0.0 if self.intercept else mean)
+        total = float(np.square(size / columns.scale).sum())
+        likelihood = Likelihood(self.grouped, get_response("logistic"), found, 0.0)
+        directions = principal(likelihood, total, int(self.streams().randint(2**31)))
+        return replace(found, principal=directions)
 
     @cached_property
     def _whitened(self) -> Features:

@@ -24,6 +24,7 @@ __all__ = [
     "largest_sample",
     "looks_elliptical",
     "start_sample",
+    "wide_sample",
 ]
 
 #: Starts are compared on at least this many rows, in total and per parameter.
@@ -57,14 +58,14 @@ class WarmStart:
 
 def start_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of a sample that is large enough to compare starts."""
-    n_parameters, several = task.k * likelihood.profile_size, likelihood.labels is not None
-    rare = (
-        RARE_PER_PARAMETER
-        * n_parameters
-        / max(_rarer_share(likelihood.rows, several=several), 1e-9)
-    )
-    n_rows = max(LEAST_ROWS, ROWS_PER_PARAMETER * n_parameters, int(rare))
+    n_rows = _least_rows(task, likelihood)
     return likelihood.on(likelihood.rows.draw(n_rows, _least_groups(task), task.seed + 1))
+
+
+def wide_sample(task: Task, likelihood: Likelihood) -> Likelihood:
+    """Return such a sample of wide rows, which are copied only if there are twice as many."""
+    rows = likelihood.rows
+    return likelihood.on(rows.sample(_least_rows(task, likelihood), _least_groups(task), task.seed))
 
 
 def looks_elliptical(likelihood: Likelihood) -> bool:
@@ -138,6 +139,14 @@ def follow_maximum(task: Task, start: Parameters, samples: list[Likelihood]) -> 
         share = sample.rows.total_weight / larger.rows.total_weight
         warm = WarmStart(parameters, None if found is None else found.inverse * share)
     return warm
+
+
+def _least_rows(task: Task, likelihood: Likelihood) -> int:
+    """Return the number of rows on which starts can be compared."""
+    n_parameters, several = task.k * likelihood.profile_size, likelihood.labels is not None
+    share = max(_rarer_share(likelihood.rows, several=several), 1e-9)
+    rare = RARE_PER_PARAMETER * n_parameters / share
+    return max(LEAST_ROWS, ROWS_PER_PARAMETER * n_parameters, int(rare))
 
 
 def _least_groups(task: Task) -> int:

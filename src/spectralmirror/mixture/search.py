@@ -31,7 +31,20 @@ from spectralmirror.mixture.task import Subspace, Task
 from spectralmirror.rows.progress import step
 from spectralmirror.rows.types import Matrix
 
-__all__ = ["adapt_penalty", "find_maxima", "penalty_of_one", "prepared"]
+__all__ = [
+    "FAR",
+    "HEAT",
+    "adapt_penalty",
+    "best_first",
+    "climbed",
+    "cross",
+    "find_maxima",
+    "given_start",
+    "heated",
+    "penalty_of_one",
+    "plain_search",
+    "prepared",
+]
 
 #: Inside a trusted subspace, the search ends when this many starts have reached the best maximum.
 N_AGREE = 3
@@ -72,9 +85,9 @@ def find_maxima(task: Task, likelihood: Likelihood, space: Subspace | None) -> l
     maxima are refined in the whole space. Otherwise starts lie in the whole space.
     """
     if isinstance(task.init, Parameters):
-        return [_given_start(task, likelihood, task.init)]
+        return [given_start(task, likelihood, task.init)]
     if task.k == 1 or not task.is_spectral:
-        return _plain_search(task, likelihood)
+        return plain_search(task, likelihood)
     if space is None or not _is_trusted(space, likelihood):
         return _search_whole_space(task, likelihood, space)
     maxima = _search_subspace(task, likelihood, start_sample(task, likelihood.inside(space.basis)))
@@ -92,7 +105,7 @@ def _is_trusted(space: Subspace, likelihood: Likelihood) -> bool:
     return clear and looks_elliptical(likelihood)
 
 
-def _given_start(task: Task, likelihood: Likelihood, start: Parameters) -> Maximum:
+def given_start(task: Task, likelihood: Likelihood, start: Parameters) -> Maximum:
     """Return the user's start as it is, in the coordinates of the likelihood."""
     if start.profiles.shape[1] != likelihood.profile_size:
         start = _moved(start, task.likelihood.coordinates, likelihood.coordinates)
@@ -101,7 +114,7 @@ def _given_start(task: Task, likelihood: Likelihood, start: Parameters) -> Maxim
     return Maximum.of("given", Ascent(start, value, 0, 1, converged=False))
 
 
-def _plain_search(task: Task, likelihood: Likelihood) -> list[Maximum]:
+def plain_search(task: Task, likelihood: Likelihood) -> list[Maximum]:
     """Climb from all plain random starts; a single component has only one maximum."""
     random = (("random", random_start(likelihood, task.k, task.rng)) for _ in repeat(None))
     if task.k == 1:
@@ -127,7 +140,7 @@ def _search_subspace(task: Task, likelihood: Likelihood, inside: Likelihood) -> 
         elif one.ascent.value <= heads[-1].ascent.value - ALIKE:
             top = replace(one.ascent, parameters=start)
         found.append(Maximum.of(one.start.kind, top))  # of those that agree, only the first climbs
-    return _best_first(found)
+    return best_first(found)
 
 
 def _checked(
@@ -141,7 +154,7 @@ def _checked(
         if ascent.value > best + ALIKE:
             return _search_whole_space(task, likelihood, space)
         maxima.append(Maximum.of(kind, ascent))
-    return _best_first(maxima)
+    return best_first(maxima)
 
 
 def _search_whole_space(
@@ -151,7 +164,7 @@ def _search_whole_space(
     candidates, likelihood = _candidates(task, likelihood, space), prepared(likelihood)
     maxima: list[Maximum] = []
     for kind, start, levels in islice(candidates, min(FIRST_STARTS, task.n_init)):
-        maxima.append(_climbed(task, likelihood, kind, start, levels, maxima))
+        maxima.append(climbed(task, likelihood, kind, start, levels, maxima))
         enough = n_agreeing([one.start for one in maxima]) >= N_AGREE_KINDS
         if enough and len(maxima) >= LEAST_STARTS:
             break
@@ -164,17 +177,17 @@ def _explore(
     """Cross maxima, and add new starts, until enough starts have reached the best maximum."""
     maxima = list(maxima)
     while True:
-        maxima += _cross(task, likelihood, maxima, task.n_init - len(maxima))
+        maxima += cross(task, likelihood, maxima, task.n_init - len(maxima))
         best = max(one.ascent.value for one in maxima)
         starts = independent([one.start for one in maxima])
         n_hits = sum(start.objective > best - ALIKE for start in starts)
         if n_hits >= ENOUGH or len(maxima) >= task.n_init:
-            return _best_first(maxima)
+            return best_first(maxima)
         for kind, start, levels in islice(candidates, min(MORE_STARTS, task.n_init - len(maxima))):
-            maxima.append(_climbed(task, likelihood, kind, start, levels, maxima))
+            maxima.append(climbed(task, likelihood, kind, start, levels, maxima))
 
 
-def _climbed(
+def climbed(
     task: Task,
     likelihood: Likelihood,
     kind: str,
@@ -205,7 +218,7 @@ def _candidates(task: Task, likelihood: Likelihood, space: Subspace | None) -> I
     if likelihood.has_known:
         yield "known", from_known(ground), ()
     for kind in cycle(CYCLE):
-        yield kind, KINDS[kind](ground), _heated(likelihood, HEAT) if kind == "annealed" else ()
+        yield kind, KINDS[kind](ground), heated(likelihood, HEAT) if kind == "annealed" else ()
 
 
 def prepared(likelihood: Likelihood) -> Likelihood:
@@ -215,13 +228,13 @@ def prepared(likelihood: Likelihood) -> Likelihood:
     return likelihood.projected() if small else likelihood
 
 
-def _heated(likelihood: Likelihood, heat: tuple[float, ...]) -> tuple[float, ...]:
+def heated(likelihood: Likelihood, heat: tuple[float, ...]) -> tuple[float, ...]:
     """Return relaxed penalties l2 / n."""
     least = max(likelihood.l2, LEAST_HEATED) / likelihood.rows.row_weight
     return tuple(factor * least for factor in heat)
 
 
-def _cross(task: Task, likelihood: Likelihood, maxima: list[Maximum], n_most: int) -> list[Maximum]:
+def cross(task: Task, likelihood: Likelihood, maxima: list[Maximum], n_most: int) -> list[Maximum]:
     """Replace one component of the best maximum by one of another maximum, climb, and repeat.
 
     The lightest component comes first, and every second climb begins under a relaxed penalty. A
@@ -240,7 +253,7 @@ def _cross(task: Task, likelihood: Likelihood, maxima: list[Maximum], n_most: in
         profiles = best.parameters.profiles.copy()
         profiles[lost] = donors[task.rng.randint(len(donors))]
         start = replace(best.parameters, profiles=profiles)
-        levels = _heated(likelihood, CROSSING[len(crossed) % len(CROSSING)])
+        levels = heated(likelihood, CROSSING[len(crossed) % len(CROSSING)])
         step(f"{task.k} classifiers: start {len(pool) + 1}")
         ascent = anneal(likelihood, start, task.climber, levels, beat=best.value)
         pool.append(ascent)
@@ -266,7 +279,7 @@ def penalty_of_one(task: Task, likelihood: Likelihood) -> Likelihood:
     if task.k == 1 or getattr(likelihood.rows.rows, "sets", None) is None:
         return likelihood
     alone = replace(prepared(likelihood), membership=None)
-    start = Parameters.equal(np.zeros((1, len(alone.coordinates.of_rows))))
+    start = Parameters.equal(np.zeros((1, alone.coordinates.size)))
     chosen, _ = choose_l2(alone, start, task.climber, task.seed, rough=True)
     return likelihood.with_l2(min(likelihood.l2, chosen.l2))
 
@@ -290,7 +303,7 @@ def adapt_penalty(
     again = [Maximum.of(maxima[0].start.kind, ascent)]
     for one in maxima[1:]:
         if independent([one.start]):
-            again.append(_climbed(task, chosen, one.start.kind, one.ascent.parameters, (), again))
+            again.append(climbed(task, chosen, one.start.kind, one.ascent.parameters, (), again))
     more = _candidates(task, likelihood.with_l2(chosen.l2), None)
     again = _explore(task, chosen, more, again)
     if again[0].ascent.value > ascent.value + ALIKE:
@@ -300,7 +313,8 @@ def adapt_penalty(
     return likelihood.with_l2(chosen.l2), again
 
 
-def _best_first(maxima: list[Maximum]) -> list[Maximum]:
+def best_first(maxima: list[Maximum]) -> list[Maximum]:
+    """Return the maxima, best first."""
     return sorted(maxima, key=lambda one: -one.ascent.value)
 
 

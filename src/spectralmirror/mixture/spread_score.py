@@ -33,10 +33,12 @@ CLEARLY_DIFFERENT = 3.0
 def spread_score(fit: Fit) -> float:
     """Return the largest z over all coefficients, and over their sum.
 
-    NaN if rows have no groups, if the fit has a spread, or for labels of more than two kinds.
+    NaN if rows have no groups, if the fit has a spread, for labels of more than two kinds, and for
+    wide rows, whose squares would take longer than the fit.
     """
-    rows = fit.likelihood.rows
-    if not rows.is_repeated or fit.kind is not None or fit.likelihood.labels is not None:
+    rows, likelihood = fit.likelihood.rows, fit.likelihood
+    unknown = likelihood.labels is not None or likelihood.coordinates.is_scaled
+    if not rows.is_repeated or fit.kind is not None or unknown:
         return float(np.nan)
     of = partial(_of_block, likelihood=fit.likelihood, parameters=fit.ascent.parameters)
     sums, squares = reduce(rows, of)

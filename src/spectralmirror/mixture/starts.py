@@ -17,7 +17,9 @@ from spectralmirror.mixture.curvature import split_matrices
 from spectralmirror.mixture.known import numbered
 from spectralmirror.mixture.lbfgs import Ascent, Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.operators import leading_split
 from spectralmirror.rows.progress import step
+from spectralmirror.rows.types import Vector
 
 __all__ = [
     "ALIKE",
@@ -145,6 +147,10 @@ def grow(likelihood: Likelihood, k: int, climber: Climber) -> Parameters:
 
 def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
     """Split the component that gains most."""
+    if likelihood.coordinates.is_scaled:
+        found = [leading_split(likelihood, parameters, c) for c in range(len(parameters))]
+        c = int(np.argmax([gain for gain, _ in found]))
+        return _divided(parameters, c, found[c][1])
     last, penalty = likelihood.profile_size - 1, likelihood.for_contrasts(likelihood.penalty)
     pairs = []
     for S in split_matrices(likelihood, parameters):
@@ -153,9 +159,14 @@ def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
             gain = likelihood.constraints.free_directions(gain)
         pairs.append(eigh(gain, subset_by_index=[last, last]))
     c = int(np.argmax([eigenvalues[0] for eigenvalues, _ in pairs]))
+    return _divided(parameters, c, pairs[c][1][:, 0])
+
+
+def _divided(parameters: Parameters, c: int, direction: Vector) -> Parameters:
+    """Return component c in two, each with half of its weight, to either side."""
     v, log_p = parameters.profiles, parameters.log_weights.copy()
     log_p[c] -= np.log(2)
-    e = pairs[c][1][:, 0] * SPLIT * max(float(np.linalg.norm(v[c])), 1.0)
+    e = direction * SPLIT * max(float(np.linalg.norm(v[c])), 1.0)
     e *= 1 if e[np.abs(e).argmax()] > 0 else -1
     profiles = np.vstack([v, v[c] - e])
     profiles[c] += e
@@ -165,9 +176,7 @@ def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
 
 def random_start(likelihood: Likelihood, k: int, rng: np.random.RandomState) -> Parameters:
     """Draw profiles of random direction and equal weight, without intercepts."""
-    profiles = rng.standard_normal(
-        (k * likelihood.n_contrasts, len(likelihood.coordinates.of_rows))
-    )
+    profiles = rng.standard_normal((k * likelihood.n_contrasts, likelihood.coordinates.size))
     if likelihood.coordinates.intercept:
         profiles[:, -1] = 0
     profiles *= NORM / np.linalg.norm(profiles, axis=1, keepdims=True)

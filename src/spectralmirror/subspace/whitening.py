@@ -59,22 +59,13 @@ class Whitening:
 
         `where` says in error messages which rows these were.
         """
-        variance, number = np.diagonal(covariance), np.finfo(dtype)
-        precision, least = float(number.eps), LEAST_SQUARE * float(number.tiny)
-        # This includes columns whose squares are all 0 although their values are not.
-        tiny = (variance < least) & (np.abs(mean) < np.sqrt(least)) & ((variance > 0) | (mean != 0))
-        if tiny.any():
-            raise ColumnError(
-                f"X is so small in {{columns}}{where} that its squares underflow: rescale it, for "
-                "example with sklearn.preprocessing.StandardScaler.",
-                np.flatnonzero(tiny),
-            )
-        # All the variance that a constant column can have comes from rounding its mean.
-        constant = variance <= (2 * precision * np.abs(mean)) ** 2
+        variance, precision = np.diagonal(covariance), float(np.finfo(dtype).eps)
+        _refuse_tiny(mean, variance, dtype, where)
+        constant = _is_constant(mean, variance, precision)
         if constant.any():
             raise ColumnError(
                 f"X is constant in {{columns}}{where}: remove what does not vary, or subtract the "
-                f"mean if it is so large that {number.dtype} has no digits left for the rest.",
+                f"mean if it is so large that {np.dtype(dtype)} has no digits left for the rest.",
                 np.flatnonzero(constant),
             )
         try:
@@ -87,6 +78,13 @@ class Whitening:
                 "with PCA.",
                 error.columns,
             ) from None
+
+    @classmethod
+    def of_columns(cls, mean: Vector, variance: Vector, dtype: Any) -> Whitening:
+        """Scale columns by their standard deviations; constant ones, which say nothing, by 1."""
+        _refuse_tiny(mean, variance, dtype, "")
+        constant = _is_constant(mean, variance, float(np.finfo(dtype).eps))
+        return cls(mean, np.where(constant, 1.0, np.sqrt(variance)), None)
 
     @classmethod
     def known(cls, mean: Vector, covariance: Matrix) -> Whitening:
@@ -142,6 +140,23 @@ class Whitening:
         return np.asarray(
             solve_triangular(self.cholesky, b, lower=True, trans=trans, check_finite=False)
         )
+
+
+def _refuse_tiny(mean: Vector, variance: Vector, dtype: Any, where: str) -> None:
+    """Raise if the squares of a column underflow, even all of them while its values are not 0."""
+    least = LEAST_SQUARE * float(np.finfo(dtype).tiny)
+    tiny = (variance < least) & (np.abs(mean) < np.sqrt(least)) & ((variance > 0) | (mean != 0))
+    if tiny.any():
+        raise ColumnError(
+            f"X is so small in {{columns}}{where} that its squares underflow: rescale it, for "
+            "example with sklearn.preprocessing.StandardScaler.",
+            np.flatnonzero(tiny),
+        )
+
+
+def _is_constant(mean: Vector, variance: Vector, precision: float) -> NDArray[np.bool_]:
+    """All the variance that a constant column can have comes from rounding its mean."""
+    return np.asarray(variance <= (2 * precision * np.abs(mean)) ** 2)
 
 
 def _correlation(M: Matrix, scale: Vector) -> Matrix:
