@@ -20,9 +20,14 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spectralmirror import ChoiceMixture, LinearClassifierMixture, MixtureWarning
+from spectralmirror import (
+    ChoiceMixture,
+    LinearClassifierMixture,
+    MixtureWarning,
+    SpectralMirror,
+)
 from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
-from spectralmirror.metrics import person_log_likelihood
+from spectralmirror.metrics import person_log_likelihood, subspace_error
 
 PROFILES = [[4.0, 0, 0], [0, 4.0, 0], [0, 0, 4.0]]
 X, Y, TRUTH = make_linear_classifier_mixture(
@@ -254,3 +259,19 @@ def test_the_scorer_weighs_persons_with_choices():
         groups=truth.groups[order], sample_weight=of_persons[truth.groups[order]],
     )  # fmt: skip
     assert found == pytest.approx(np.average(own, weights=of_persons))
+
+
+@pytest.mark.filterwarnings("ignore::spectralmirror.WeakSignalWarning")  # without groups
+def test_the_spectral_step_in_a_pipeline():
+    pipeline = make_pipeline(SpectralMirror(2), LogisticRegression())
+    with pytest.warns(UserWarning, match=LEFT_BEHIND):
+        cross_val_score(pipeline, X, Y, groups=G, cv=FOLDS)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = cross_validate(
+            pipeline, X, Y, cv=FOLDS, params={"groups": G}, return_estimator=True
+        )
+    train = next(FOLDS.split(X, Y, G))[0]
+    by_hand = SpectralMirror(2).fit(X[train], Y[train], groups=G[train])
+    components = found["estimator"][0][0].components_
+    np.testing.assert_array_equal(components, by_hand.components_)
+    assert subspace_error(components, SpectralMirror(2).fit(X[train], Y[train]).components_) > 0.01

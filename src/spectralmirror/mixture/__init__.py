@@ -6,6 +6,8 @@ function for each step), `samples` (rows on which starts compete), `search` and 
 `coordinates` in which it is nearly round; `curvature` has its second derivatives. Afterwards come
 `inference` (standard errors), `criteria` and `selection` (how many components), `diagnostics` (what
 the user should know), `summary` and `prediction`. `bootstrap` refits resamples (`resampling`).
+`routing` is what scikit-learn's searches pass to a fit, `frames` returns DataFrames, and `card` is
+what a notebook shows.
 
 If persons of one class differ, `spread` says how, `tied_curvature` has the second derivatives,
 `spread_start`, `spread_fitting` and `spread_selection` find and choose it, `spread_units` has it in

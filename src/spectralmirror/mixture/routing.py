@@ -4,23 +4,19 @@ With ``sklearn.set_config(enable_metadata_routing=True)`` they pass what an esti
 only a mixture can use (groups, membership, known classes, choice sets) is requested from the start;
 `sample_weight` must be requested, as of all estimators: ``set_fit_request(sample_weight=True)``.
 
-Without routing, ``cross_val_score(model, X, y, groups=g)`` and the like use groups to divide the
-rows, and never pass them to ``fit``. The model can see that when it is copied for a fold: the copy
-is made by the function that was given the groups, even if other processes fit the folds.
+Without routing, groups stay with the cross-validation, and a mixture says so: see
+:mod:`spectralmirror.rows.routing`.
 """
 
 from __future__ import annotations
 
-import sys
-import warnings
-from types import FrameType
 from typing import Any, ClassVar
 
-from sklearn import get_config
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metadata_routing import UNUSED
 
 from spectralmirror.mixture.fit_base import MixtureWarning
+from spectralmirror.rows.routing import warn_of_groups_left_behind
 
 __all__ = ["RoutedChoices", "RoutedLabels", "RoutedMixture"]
 
@@ -28,18 +24,13 @@ _FIT = {"groups": True, "membership": True, "known": True}
 _APPLIED = {"groups": True, "membership": True}
 _SETS = {"choices": True}
 
-#: Functions here divide rows by groups, and pass on `params`, which may hold groups for fit.
-_VALIDATION, _SEARCH = "sklearn.model_selection._validation", "sklearn.model_selection._search"
-#: How far above a clone its cross-validation is looked for.
-_DEPTH = 40
-
 
 class RoutedMixture:
     """An estimator that says so if a cross-validation keeps the groups to itself."""
 
     def __sklearn_clone__(self) -> Any:
         """Return an unfitted copy, as :func:`sklearn.base.clone` does."""
-        _warn_of_groups_left_behind()
+        warn_of_groups_left_behind(MixtureWarning)
         return super().__sklearn_clone__()  # type: ignore[misc]
 
 
@@ -96,49 +87,3 @@ class RoutedChoices(RoutedMixture):
     __metadata_request__predict: ClassVar[dict[str, Any]] = {**_APPLIED, **_SETS}
     __metadata_request__predict_proba: ClassVar[dict[str, Any]] = {**_APPLIED, **_SETS}
     __metadata_request__score: ClassVar[dict[str, Any]] = {**_APPLIED, **_SETS, "chosen": UNUSED}
-
-
-def _warn_of_groups_left_behind() -> None:
-    """Warn if the calling cross-validation has groups that it will not pass to fit."""
-    if get_config().get("enable_metadata_routing", False):
-        return  # whoever passes groups gets them passed on, or an error
-    frame: FrameType | None = sys._getframe(2)
-    for depth in range(2, _DEPTH):
-        if frame is None:
-            return
-        if _keeps_groups(frame):
-            warnings.warn(
-                "The groups only divide the rows into folds: each row is fitted as a group of its "
-                "own. Call sklearn.set_config(enable_metadata_routing=True) first, and they reach "
-                "fit and score, too.",
-                MixtureWarning,
-                stacklevel=depth + 1 + _steps_to_caller(frame),
-            )
-            return
-        frame = frame.f_back
-
-
-def _keeps_groups(frame: FrameType) -> bool:
-    """Return whether a frame is a cross-validation with groups, none of which are for fit."""
-    module = frame.f_globals.get("__name__")
-    if module not in (_VALIDATION, _SEARCH):
-        return False
-    here = frame.f_locals
-    params = here.get("params")
-    params = params if isinstance(params, dict) else {}
-    if any(str(name).endswith("__groups") for name in params):
-        return False  # those of a step of a pipeline
-    if module == _SEARCH:
-        return params.get("groups") is not None
-    return here.get("groups") is not None and params.get("groups") is None
-
-
-def _steps_to_caller(frame: FrameType) -> int:
-    """Return how many frames above stands the first that is not scikit-learn's."""
-    steps, one = 0, frame.f_back
-    while one is not None:
-        steps += 1
-        if not str(one.f_globals.get("__name__", "")).startswith(("sklearn.", "joblib.")):
-            break
-        one = one.f_back
-    return steps

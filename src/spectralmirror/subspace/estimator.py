@@ -16,6 +16,7 @@ from spectralmirror.rows.checks import check_covariance, check_mean
 from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.messages import named_columns
 from spectralmirror.rows.reduce import small_matrices
+from spectralmirror.rows.routing import warn_of_groups_left_behind
 from spectralmirror.rows.source import Source
 from spectralmirror.subspace.base import SubspaceTransformer, orthonormal_rows, require_rows
 from spectralmirror.subspace.interface import KnownFeatures, Outcome
@@ -206,6 +207,15 @@ class SpectralMirror(SubspaceTransformer):
         self.tol = tol
         self.elliptical = elliptical
         self.random_state = random_state
+
+    #: What scikit-learn's pipelines and cross-validation pass to fit, if they route metadata.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted copy, as :func:`sklearn.base.clone` does."""
+        if self.method != "paper":  # which knows no groups
+            warn_of_groups_left_behind(UserWarning)
+        return super().__sklearn_clone__()
 
     @checks_parameters
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None) -> Self:
