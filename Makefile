@@ -5,6 +5,7 @@
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make fuzz` reads damaged files,
 # `make faults` interrupts commands and fills disks, `make reproduce` the paper's figures and
 # claims (QUICK=--quick for minutes instead of an hour), `make docs` builds the documentation site.
+# `make choice` measures choices among alternatives (DATA=folder with surveys, LCL=python),
 # `make properties` tries the properties on many new examples,
 # `make wheel` installs what we would publish (wheel, sdist) into empty environments, uses it there,
 # `make oldest` runs the core tests with the oldest dependencies that pyproject.toml allows.
@@ -14,7 +15,7 @@ NOT_CORE := report/test_browser.py docs experiments rows/test_spark.py
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: demo test lint docs bench accuracy reach real trust memory scale fuzz faults reproduce properties \
+.PHONY: demo test lint docs bench accuracy reach real choice trust memory scale fuzz faults reproduce properties \
   wheel oldest clean
 
 demo: .venv/.demo
@@ -46,6 +47,9 @@ reach: .venv/.dev
 real: .venv/.dev
 	$(BIN)/python -m benchmarks.real
 	$(BIN)/python -m benchmarks.real_prediction
+
+choice: .venv/.dev
+	$(BIN)/python -c 'from benchmarks.choice import main; main()'
 
 trust: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.trust import main; main()'
