@@ -12,6 +12,7 @@ from benchmarks.trust_counts import counts, power
 from benchmarks.trust_faults import faults, responses
 from benchmarks.trust_intervals import calibration, coverage
 from benchmarks.trust_loss import loss
+from benchmarks.trust_membership import membership
 from benchmarks.trust_spread import spread
 
 SECTIONS = {
@@ -23,6 +24,7 @@ SECTIONS = {
     "faults": faults,
     "responses": responses,
     "spread": spread,
+    "membership": membership,
 }
 
 
