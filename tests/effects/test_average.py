@@ -1,5 +1,7 @@
 """Average effects against statsmodels, finite differences and simulated persons."""
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -186,6 +188,42 @@ def test_all_kinds_of_rows_give_the_same(tmp_path):
     np.testing.assert_allclose(some.standard_error, one.standard_error[:, [2, 0]], rtol=1e-12)
     twice = average_effects(mixture, frame, sample_weight=np.full(len(X), 2.0))
     np.testing.assert_allclose(twice.estimate, one.estimate)
+
+
+def test_dask_collections_are_summed_by_partition():
+    X, y, _ = drawn(900)
+    w = np.random.default_rng(0).uniform(size=900)
+    frame = pd.DataFrame(X, columns=["time", "price", "sale"])
+    mixture = fitted(frame, y)
+    one = average_effects(mixture, frame, sample_weight=w)
+    there = dd.from_pandas(frame, npartitions=4)
+    plain = fitted(X, y)
+    chunks = da.from_array(X, chunks=(200, 2))
+    for model, rows, weight in (
+        (mixture, there, w),
+        (mixture, there, dd.from_pandas(pd.Series(w), npartitions=4)),
+        (plain, chunks, da.from_array(w, chunks=200)),
+    ):
+        other = average_effects(model, rows, sample_weight=weight)
+        np.testing.assert_allclose(other.estimate, one.estimate, rtol=1e-9)
+        np.testing.assert_allclose(other.standard_error, one.standard_error, rtol=1e-9)
+        assert other.change == one.change
+    with pytest.raises(ValueError, match="feature names should match"):
+        average_effects(mixture, there[["price", "time", "sale"]])
+
+
+def test_sources_have_the_features_of_the_model(tmp_path):
+    X, y, _ = drawn(600)
+    frame = pd.DataFrame(X, columns=["time", "price", "sale"])
+    mixture = fitted(frame, y)
+    frame.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    for features, sentence in (
+        (["price", "time", "sale"], "has 'price' where the model was fitted to 'time'"),
+        (["time", "price"], "has 2 features, but the model was fitted to 3"),
+    ):
+        source = spectralmirror.scan(tmp_path / "rows.parquet", label="y", features=features)
+        with pytest.raises(ValueError, match=sentence):
+            average_effects(mixture, source)
 
 
 def test_many_blocks_are_summed(monkeypatch):

@@ -58,7 +58,8 @@ def average_effects(
         A fitted mixture.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), or a source
         The rows to average over, as a rule those that were fitted. A source
-        (:func:`spectralmirror.scan`) is read twice.
+        (:func:`spectralmirror.scan`, `spectralmirror.spark.scan`) or a dask collection is read
+        twice.
     features : list of str or int, default=None
         Names or indices of features; None means all.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -152,18 +153,32 @@ def _rows(model: Any, X: Any, sample_weight: Any) -> Any:
     if hasattr(X, "grouped_rows"):
         if sample_weight is not None:
             raise ValueError("sample_weight belongs to the scan: name its column there.")
-        grouped, _ = X.grouped_rows()
-        if grouped.rows.n_features != model.n_features_in_:
-            raise ValueError(
-                f"The source has {grouped.rows.n_features} features, but the model was fitted to "
-                f"{model.n_features_in_}."
-            )
+        grouped, names = X.grouped_rows()
+        _check_source(model, grouped.rows.n_features, names)
         return grouped.rows
     if is_dask(X):
-        raise ValueError("average_effects takes no Dask collection: compute a sample of its rows.")
+        from spectralmirror.rows.dask import DaskFeatures
+
+        return DaskFeatures.of(X, sample_weight, partial(check_features, estimator=model))
     X = check_features(X, model)
     weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0], X.dtype)
     return Rows(X, np.zeros(X.shape[0]), weight)
+
+
+def _check_source(model: Any, n_features: int, names: Any) -> None:
+    """Raise if a source has other features than the model."""
+    fitted = getattr(model, "feature_names_in_", None)
+    if n_features != model.n_features_in_:
+        raise ValueError(
+            f"The source has {n_features} features, but the model was fitted to "
+            f"{model.n_features_in_}."
+        )
+    if fitted is not None and names is not None and list(names) != list(fitted):
+        first = next(j for j, name in enumerate(fitted) if names[j] != name)
+        raise ValueError(
+            f"The source has {names[first]!r} where the model was fitted to {fitted[first]!r}: "
+            "name the features in the same order, scan(..., features=)."
+        )
 
 
 def _listed(features: Any) -> list[Any] | NDArray[Any]:

@@ -25,13 +25,14 @@ from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import RemoteRows
 from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows
+from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.survey import Encoding, Survey
 from spectralmirror.rows.traits import stacked, table_of_groups, trait_columns
 
 with needs_extra("dask", "spectralmirror.dask"):
     from dask.sizeof import sizeof
 
-__all__ = ["dask_rows", "lazily"]
+__all__ = ["DaskFeatures", "dask_rows", "lazily"]
 
 T = TypeVar("T")
 #: Number of partial sums that one task merges.
@@ -79,6 +80,38 @@ def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None,
         for n, row in zip(lengths, zip(blocks, *others, strict=True), strict=True)
     ]
     return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
+
+
+@dataclass(frozen=True, eq=False)
+class DaskFeatures:
+    """Features without labels, to be summed partition by partition.
+
+    Attributes
+    ----------
+    tasks : list of tuple
+        The features of each partition, and its weights or None.
+    check : callable
+        Turns the features of a partition into an array or a sparse matrix.
+    """
+
+    tasks: list[tuple[Any, Any]]
+    check: Callable[[Any], Any]
+    is_remote = True
+
+    @classmethod
+    def of(cls, X: Any, sample_weight: Any, check: Callable[[Any], Any]) -> DaskFeatures:
+        """Cut the weights into the partitions of X."""
+        _, _, blocks = _blocks(X)
+        weights = _aligned("sample_weight", sample_weight, X, len(blocks))
+        return cls(list(zip(blocks, weights, strict=True)), check)
+
+    def reduce(self, statistic: Callable[[Rows], T], factor: int = 1) -> T:
+        """Return the sum of ``statistic(block)`` over the blocks of all partitions."""
+        shared = _literal((self.check, statistic, factor))
+        found: T | None = _computed([_delayed(_of_features, shared, *row) for row in self.tasks])
+        if found is None:
+            raise ValueError("X has no rows.")
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +249,15 @@ def _applied(method: Callable[..., Any], empty: Any, X: Any, *columns: Any) -> A
 
 def _apply(function: Callable[[int, int, Part], T], number: int, *columns: Any) -> T:
     return function(number, 0, _part(number, *columns))
+
+
+def _of_features(shared: Any, X: Any, weight: Any) -> Any:
+    check, statistic, factor = shared
+    if not X.shape[0]:
+        return None
+    X = check(X)
+    weight = None if weight is None else np.broadcast_to(_column(weight), X.shape[0])
+    return reduce(Rows(X, np.zeros(X.shape[0]), weight), statistic, factor=factor)
 
 
 def _apply_to_groups(function: Callable[[InMemoryGroups], T], rows: Rows) -> T:
