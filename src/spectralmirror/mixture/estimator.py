@@ -44,6 +44,11 @@ class LinearClassifierMixture(
 
         P(y = +1 | x) = sum_l p_l f(<u_l, x> + b_l).
 
+    With labels of C > 2 kinds, each class is a multinomial logit, P(y = c | x, l) = softmax_c(
+    <u_lc, x> + b_lc), whose profiles and intercepts sum to zero over labels; the penalty is then
+    l2/2 times 2 sum_lc |u_lc|^2, which depends on no order of the labels. This needs the logistic
+    response and the default solver, and has no spread and no signs.
+
     The fit maximises
 
         sum log P(y | x)  -  l2/2 sum_l |u_l|^2,   with features per standard deviation,
@@ -127,8 +132,9 @@ class LinearClassifierMixture(
     Attributes
     ----------
     coef_ : ndarray of shape (n_components_, n_features)
-        Profiles u_l in the units of X, heaviest component first.
-    intercept_ : ndarray of shape (n_components_,)
+        Profiles u_l in the units of X, heaviest component first; of shape (n_components_,
+        n_labels, n_features) with more than two labels, and zero when summed over labels.
+    intercept_ : ndarray of shape (n_components_,) or (n_components_, n_labels)
         Intercepts b_l.
     weights_ : ndarray of shape (n_components_,)
         Weights p_l: shares of the groups, or of the rows if there are no groups. If they depend on
@@ -199,7 +205,8 @@ class LinearClassifierMixture(
         Confidence intervals use the t distribution with this many degrees of freedom: the number
         of groups minus 1 if standard errors are cluster-robust, otherwise infinity (normal).
     covariance_ : ndarray or None
-        Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k). With a spread, the free entries of B
+        Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k); with C > 2 labels, u_l and b_l
+        stand for (u_l1, b_l1, ..., u_lC, b_lC). With a spread, the free entries of B
         follow, per standard deviation of the features; then (g_l, c_l) for each class but the
         first. None if there are no standard errors.
     n_parameters_ : int
@@ -219,7 +226,8 @@ class LinearClassifierMixture(
         The same for the intercept at the mean of the features.
     spread_score_ : float
         Whether persons differ inside the classes of a fit without spread: z of a score test,
-        clearly so above 3. NaN with a spread, without groups, and with more than 400 features.
+        clearly so above 3. NaN with a spread, without groups, with more than two labels and with
+        more than 400 features.
     spread_evidence_ : dict
         Log evidence of each kind of spread that was compared for this number of components, "none"
         for no spread.
@@ -227,8 +235,8 @@ class LinearClassifierMixture(
         BIC for each number of components that was tried.
     feature_mean_, feature_scale_ : ndarray of shape (n_features,)
         Mean and standard deviation of the features.
-    classes_ : ndarray of shape (2,)
-        The labels that are coded as -1 and +1.
+    classes_ : ndarray of shape (n_labels,)
+        The labels, sorted; two are coded as -1 and +1.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -334,7 +342,7 @@ class LinearClassifierMixture(
             own labels, groups and weights (:func:`spectralmirror.scan`,
             `spectralmirror.spark.scan`).
         y : array-like of shape (n_samples,)
-            Labels of two classes, of any type; None with a source.
+            Labels of two kinds or more, of any type; None with a source.
         groups : array-like of shape (n_samples,), default=None
             Rows with the same value are known to share their hidden classifier.
         sample_weight : array-like of shape (n_samples,), default=None
