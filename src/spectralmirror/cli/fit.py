@@ -38,7 +38,9 @@ __all__ = ["fit"]
 
 def fit(
     files: Files,
-    label: Annotated[str | None, column_option("The column of labels: any two values.")] = None,
+    label: Annotated[
+        str | None, column_option("The column of labels: two values, or more.")
+    ] = None,
     positive: Annotated[
         str | None,
         typer.Option(
@@ -219,7 +221,10 @@ def fit(
 
         print_model(model, quiet)
         say(f"\nModel: {output}", quiet)
-        say(f"Next:  spectralmirror report {output} {shlex.join(files)} -o report.html", quiet)
+        following = f"report {output} {shlex.join(files)} -o report.html"
+        if len(model.labels) > 2:
+            following = f"predict {output} {shlex.join(files)} -o predictions.csv"
+        say(f"Next:  spectralmirror {following}", quiet)
 
 
 def _label_column(label: str | None, pairs: tuple[str, str] | None, winner: str | None) -> str:

@@ -49,8 +49,11 @@ def _column_lines(fitted: FittedTable) -> Iterator[str]:
     """Yield where the rows came from, and what each column became."""
     about, recipe = fitted.about, fitted.recipe
     yield f"{about['n_rows']:,} rows of {about['source']}"
-    negative, positive = map(repr, fitted.labels.tolist())
-    if fitted.choices is None:
+    labels = list(map(repr, fitted.labels.tolist()))
+    negative, positive = labels[:2]
+    if fitted.choices is None and len(labels) > 2:
+        yield f"label {fitted.label!r}: {', '.join(labels)}"
+    elif fitted.choices is None:
         yield f"label {fitted.label!r}: {positive} counts as +1, {negative} as -1"
     else:
         sets = listed(fitted.choices.sets)

@@ -84,7 +84,8 @@ def _headline(fitted: FittedTable) -> str:
             f"{k} hidden {'classes' if k > 1 else 'class'} behind {mixture.n_choices_:,} choices"
             f"{persons} among {about['n_rows']:,} alternatives in {about['source']}."
         )
-    labels = " or ".join(map(repr, fitted.recipe.winner or fitted.labels.tolist()))
+    words = [repr(value) for value in fitted.recipe.winner or fitted.labels.tolist()]
+    labels = " or ".join([", ".join(words[:-1]), words[-1]])
     return (
         f"{k} hidden classifier{'s' if k > 1 else ''} behind {fitted.label!r} ({labels}) in "
         f"{about['n_rows']:,} rows of {about['source']}."
@@ -137,11 +138,14 @@ def _classifier(
         unit = "choices" if fitted.group is None else "persons"
         yield f"Class {name}: {weight:.0%} of the {unit}."
     effects = get_response(fitted.mixture.response).effect_name
-    features = [line for line in lines if line.term not in (WEIGHT, INTERCEPT)]
-    yield from _strongest(fitted, effects, features, n_features, sign="+")
-    for line in lines:
-        if line.term == INTERCEPT:
-            yield f"    {INTERCEPT}  {_effect(line, {}, '+')}"
+    lines = [line for line in lines if line.term != WEIGHT]
+    for label in dict.fromkeys(line.label for line in lines):  # a single None for two labels
+        own = [line for line in lines if line.label == label]
+        features = [line for line in own if line.term != INTERCEPT]
+        yield from _strongest(fitted, effects, features, n_features, sign="+")
+        for line in own:
+            if line.term == INTERCEPT:
+                yield f"    {INTERCEPT}  {_effect(line, {}, '+')}"
 
 
 def _constraints(fitted: FittedTable) -> Iterator[str]:
@@ -207,7 +211,10 @@ def _strongest(
     deviation = dict(zip(recipe.names, mixture.feature_scale_, strict=True)) | {INTERCEPT: 1.0}
     ordered = sorted(lines, key=lambda line: -abs(line.estimate) * deviation[line.term])
     shown = ordered[:n_features]
-    event = "left wins" if recipe.winner else f"{fitted.label} = {fitted.labels.tolist()[1]!r}"
+    own = next((line.label for line in lines), None)  # of one label if there are several
+    label = fitted.labels.tolist()[1] if own is None else own
+    event = "left wins" if recipe.winner else f"{fitted.label} = {label!r}"
+    event += "" if own is None else ", against the average of all labels"
     event = "being chosen" if fitted.choices else event
     interval = "" if all(np.isnan(line.lower) for line in lines) else " (95 % interval)"
     count = f", {len(shown)} of {len(ordered)}" if len(shown) < len(ordered) else ""

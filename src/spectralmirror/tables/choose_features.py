@@ -55,8 +55,8 @@ def choose_features(
     """Read all rows once, and decide how columns become features.
 
     Raises TableError, with all problems at once, if columns cannot become features, if columns are
-    absent or differ between files, if values are missing that must not be, and if there are not
-    exactly two labels.
+    absent or differ between files, if values are missing that must not be, and if there are no
+    labels that can be fitted.
     """
     types = column_types(readers, roles)
     found = feature_kinds(types, roles)
@@ -78,7 +78,7 @@ def choose_features(
     if missing and roles.missing == "drop":
         stats, terms, more = _of_complete_rows(read, kinds, terms, roles)
         notes += [note for note in more if note not in notes]
-    winner = winner_of(stats.labels, roles)
+    winner = winner_of(stats, roles)
     outcomes = outcomes_of(stats.labels, roles)
     recipe = Recipe(tuple(terms), roles.pairs, winner, _dtype(readers, terms, roles), outcomes)
     check_names([*recipe.names, *roles.others])

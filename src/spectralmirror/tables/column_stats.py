@@ -35,7 +35,7 @@ __all__ = [
 
 #: Text with more distinct values than this is not a category.
 MOST_LEVELS = 50
-#: Beyond this many distinct labels we stop collecting them: two are allowed.
+#: Beyond this many distinct labels we stop collecting them: so many are not allowed.
 MOST_LABELS = 1_000
 #: Number of rows that are read at a time.
 BATCH_ROWS = 65_536
@@ -147,6 +147,8 @@ class TableStats:
         The distinct labels, or winners, in the rows that are kept.
     settling : list of str
         Features that settle the label alone, in the rows that are kept.
+    label_counts : list of int
+        How often each of the labels occurs.
     """
 
     n_rows: int
@@ -156,6 +158,7 @@ class TableStats:
     alike: set[str]
     labels: list[Any]
     settling: list[str]
+    label_counts: list[int] = field(default_factory=list)
 
 
 def table_stats(
@@ -196,7 +199,7 @@ def table_stats(
     ties = LabelTies(kinds, sides)
     differences = {name: ColumnStats("number") for name in kinds}
     columns = list(dict.fromkeys([*stats, *others]))
-    labels: dict[Any, None] = {}  # a set that keeps its order
+    labels: Counter[Any] = Counter()  # it keeps their order
     missing, n_rows, n_kept = Counter(dict.fromkeys(columns, 0)), 0, 0
     numbers = [name for name, column in stats.items() if column.kind == "number"]
     for reader in readers:
@@ -212,7 +215,8 @@ def table_stats(
             for name, column in stats.items():
                 column.add(table.column(name))
             if len(labels) < MOST_LABELS:
-                labels |= dict.fromkeys(pc.unique(table.column(others[0])).to_pylist())
+                for pair in pc.value_counts(table.column(others[0])).to_pylist():
+                    labels[pair["values"]] += pair["counts"]
             ties.add(table, others[0])
             for name, kind in kinds.items() if pairs is not None else ():
                 differences[name].add_numbers(_difference(table, name, kind, sides))
@@ -228,8 +232,10 @@ def table_stats(
         for name, column in differences.items()
         if column.is_constant and ((kinds[name] == "number" and pairs) or not column.high)
     }
-    distinct = list(labels)[:MOST_LABELS]
-    return TableStats(n_rows, n_kept, dict(missing), merged, alike, distinct, ties.settling())
+    distinct, counts = list(labels)[:MOST_LABELS], list(labels.values())[:MOST_LABELS]
+    return TableStats(
+        n_rows, n_kept, dict(missing), merged, alike, distinct, ties.settling(), counts
+    )
 
 
 def _difference(table: Any, name: str, kind: str, sides: Sequence[str]) -> NDArray[Any]:

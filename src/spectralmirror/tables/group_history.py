@@ -27,7 +27,7 @@ class GroupHistory(Protocol):
         """Return whether a group has a history."""
 
     def probabilities(self, model: FittedTable, known: KnownRows) -> Matrix:
-        """Return the probabilities of both labels for rows; groups without history as strangers."""
+        """Return the probabilities of labels for rows; groups without history as strangers."""
 
 
 def read_history(

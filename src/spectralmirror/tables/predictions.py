@@ -35,7 +35,7 @@ def write_predictions(
     missing: str | None = None,
     listen: Listen,
 ) -> dict[str, Any]:
-    """Write the predicted label of every row, and the probability of both labels.
+    """Write the predicted label of every row, and the probability of each label.
 
     With a history, the classifiers that made a group's labels there predict its rows, and if
     people of one class differ, their own coefficients; all classifiers, by their weights, predict
@@ -70,7 +70,7 @@ def write_predictions(
         )
         for known in rows:
             P = _probabilities(model, known, past)
-            labels = classes[(P[:, 1] > P[:, 0]).astype(np.intp)]
+            labels = classes[P.argmax(axis=1)]
             append(output_rows.table(known, [labels, *P.T]))
             if past is not None:
                 values, numbers = known.group_values(str(model.group))
@@ -90,7 +90,7 @@ def write_predictions(
 
 def _probabilities(model: FittedTable, known: KnownRows, past: GroupHistory | None) -> Matrix:
     if not len(known.X):
-        return np.empty((0, 2))
+        return np.empty((0, len(model.labels)))
     if past is not None:
         return past.probabilities(model, known)
     X = model.named(known.X)

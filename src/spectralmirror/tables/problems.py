@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from spectralmirror.mixture.diagnostics import RARE
 from spectralmirror.rows.files.arrow import column_values
 from spectralmirror.rows.labels import check_classes
 from spectralmirror.tables.column_roles import ColumnRoles
@@ -18,6 +20,8 @@ from spectralmirror.tables.winners import is_left, winner_words, word
 __all__ = ["missing_sentence", "of_kinds", "of_missing", "of_values", "outcomes_of", "winner_of"]
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
+#: The most kinds of labels.
+MOST_KINDS = 50
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?\s*")
 
 
@@ -42,7 +46,7 @@ def of_values(stats: TableStats, roles: ColumnRoles) -> list[str]:
     problems = [*absent, *_text(stats, roles), *_infinite(stats)]
     if stats.n_kept:
         try:
-            winner_of(stats.labels, roles)
+            winner_of(stats, roles)
             outcomes_of(stats.labels, roles)
         except ValueError as problem:
             problems.append(str(problem))
@@ -83,20 +87,49 @@ def missing_sentence(missing: Mapping[str, int], n_rows: int) -> str:
     return f"Values are missing in some of {n_rows:,} rows: {shown}{more}."
 
 
-def winner_of(labels: Sequence[Any], roles: ColumnRoles) -> tuple[str, str] | None:
-    """Raise unless there are two labels; return what the winners are called, if there are any."""
-    words = None
+def winner_of(stats: TableStats, roles: ColumnRoles) -> tuple[str, str] | None:
+    """Raise unless labels can be fitted; return what the winners are called, if there are any."""
+    words, labels = None, stats.labels
     if roles.pairs is not None:
         words = winner_words(labels, roles.pairs)
         labels = [is_left(value, words) for value in labels]
-    check_classes(np.unique(column_values(pa.array(labels))), f"Label {roles.label!r}")
+    classes, name = np.unique(column_values(pa.array(labels))), f"Label {roles.label!r}"
+    if roles.pairs is not None or roles.choices or len(classes) <= 2:
+        check_classes(classes, name)
+    else:
+        check_classes(classes, name, why=None)
+        _check_kinds(classes, name, stats)
     return words
+
+
+def _check_kinds(classes: NDArray[Any], name: str, stats: TableStats) -> None:
+    """Raise if labels are of too many kinds, or if one of them may be a mistake."""
+    shown = ", ".join(f"{value!r:.80}" for value in classes[:3].tolist())
+    shown = f"{name} has {len(classes)} different values ({shown}{', ...' * (len(classes) > 3)})"
+    if len(classes) > MOST_KINDS:
+        raise ValueError(
+            f"{shown}: labels of files may be of up to {MOST_KINDS} kinds. Merge some of them, or "
+            "name another column."
+        )
+    rarest = int(np.argmin(stats.label_counts))
+    n = stats.label_counts[rarest]
+    if n < RARE:
+        rows = "row" if n == 1 else "rows"
+        raise ValueError(
+            f"{shown}, of which {stats.labels[rarest]!r:.80} occurs in {n} {rows} only: correct it "
+            "if it is a mistake, merge it with another one, or leave such rows out."
+        )
 
 
 def outcomes_of(labels: Sequence[Any], roles: ColumnRoles) -> tuple[Any, Any] | None:
     """Return the labels that count as -1 and +1; None if that is their natural order."""
     if roles.positive is None and not roles.choices:
         return None
+    if len(labels) > 2:
+        raise ValueError(
+            f"--positive is for labels of two kinds, and {roles.label!r} has {len(labels)}: leave "
+            "it out."
+        )
     first, second = np.unique(column_values(pa.array(labels))).tolist()
     if roles.positive is None:
         return first, second
