@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spectralmirror import LinearClassifierMixture
+from spectralmirror import ChoiceMixture, LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
 
 #: Attributes that are not numbers to compare, or say how often rows were read.
@@ -25,7 +25,7 @@ def assert_alike(found, expected):
     """Compare two fitted estimators attribute by attribute."""
     names = {name for name in vars(expected) if name.endswith("_") and not name.startswith("_")}
     assert names - OTHER == {n for n in vars(found) if n.endswith("_") and n[0] != "_"} - OTHER
-    profiles = isinstance(expected, LinearClassifierMixture)
+    profiles = isinstance(expected, LinearClassifierMixture | ChoiceMixture)
     for name in ("evidence_path_", "spread_evidence_") if profiles else ():
         ours, theirs = getattr(found, name), getattr(expected, name)
         assert set(ours) == set(theirs)

@@ -1,14 +1,17 @@
 """Fits to columns of files are those to arrays."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 import pytest
 
-from spectralmirror import LinearClassifierMixture
+from spectralmirror import ChoiceMixture, LinearClassifierMixture
 from spectralmirror.rows.files.readers import readers_of
 from spectralmirror.tables import fit_table as module
 from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.fit_table import fit_table
+from tests.helpers.choices import survey
 
 
 @pytest.fixture
@@ -55,3 +58,21 @@ def test_rows_beyond_memory_give_the_same_model_and_are_counted(frame, missing, 
     # the survey and the passes of the fit: no pass only counts rows
     n_read = sum(n for stage, n, _ in passes if stage == "reading")
     assert n_read == 1_500 * model.mixture.n_scans_
+
+
+def test_choices_beyond_memory_give_the_same_model(monkeypatch):
+    frame = survey(60)
+    price = frame["price"].to_list()
+    price[7] = None  # its set is left out
+    frame = frame.with_columns(pl.Series("price", price))
+    roles = ColumnRoles(
+        "chosen", "who", missing="drop", choices=["case"], alternative="alt", constants=True
+    )
+    fit = partial(fit_table, readers_of(frame.to_arrow()), roles, source="a frame")
+    expected = fit(ChoiceMixture(2, random_state=0))
+    monkeypatch.setattr(module, "IN_MEMORY", 0)
+    model = fit(ChoiceMixture(2, random_state=0))
+    np.testing.assert_allclose(model.mixture.coef_, expected.mixture.coef_, rtol=1e-6)
+    assert model.mixture.n_choices_ == expected.mixture.n_choices_ == frame["case"].n_unique() - 1
+    assert model.about == expected.about
+    assert model.about["n_rows"] == len(frame) - (frame["case"] == frame["case"][7]).sum()

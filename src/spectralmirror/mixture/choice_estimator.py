@@ -19,8 +19,7 @@ from spectralmirror.mixture.routing import RoutedChoices
 from spectralmirror.mixture.selection import CRITERIA
 from spectralmirror.mixture.spread import KINDS as SPREADS
 from spectralmirror.rows.accept import checks_parameters
-from spectralmirror.rows.checks import check_features
-from spectralmirror.rows.choices import accept_choices
+from spectralmirror.rows.choices import accept_choice_rows
 from spectralmirror.rows.grouped import GroupedRows
 
 __all__ = ["ChoiceMixture"]
@@ -148,9 +147,9 @@ class ChoiceMixture(
     def fit(
         self,
         X: Any,
-        chosen: Any,
+        chosen: Any = None,
         *,
-        choices: Any,
+        choices: Any = None,
         groups: Any = None,
         sample_weight: Any = None,
         membership: Any = None,
@@ -161,11 +160,13 @@ class ChoiceMixture(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The alternatives, one in each row, in any order.
-        chosen : array-like of shape (n_samples,)
-            Whether the row was chosen from its set: True for exactly one row of each set.
-        choices : array-like of shape (n_samples,)
-            The choice set of each row. Sets may differ in size.
+            The alternatives, one in each row, in any order. Or a Dask collection of them, or
+            ``scan(..., label=, choices=, groups=)``, which names the other columns itself.
+        chosen : array-like of shape (n_samples,), default=None
+            Whether the row was chosen from its set: True for exactly one row of each set. Required,
+            unless X is a scan.
+        choices : array-like of shape (n_samples,), default=None
+            The choice set of each row. Sets may differ in size. Required, unless X is a scan.
         groups : array-like of shape (n_samples,), default=None
             The person of each row; None means that each set is another person's.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -181,7 +182,6 @@ class ChoiceMixture(
             The fitted mixture.
         """
         accepted = self._accepted(X, chosen, groups, sample_weight, membership, known, choices)
-        self.n_choices_ = len(np.unique(np.asarray(choices)))
         return self._fit_grouped(*accepted)
 
     def _accepted(
@@ -194,8 +194,10 @@ class ChoiceMixture(
         known: Any = None,
         choices: Any = None,
     ) -> tuple[GroupedRows, NDArray[Any]]:
-        X = check_features(X, self, reset=True)
-        grouped = accept_choices(X, chosen, choices, groups, sample_weight, membership, known)
+        accepted = accept_choice_rows(
+            self, X, chosen, choices, groups, sample_weight, membership, known
+        )
+        grouped, self.n_choices_ = accepted
         return grouped, np.array([False, True])
 
     def bootstrap(

@@ -10,23 +10,26 @@ share their class, so that pairs of rows need no mirror.
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
-from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.rows.grouped import GroupedRows, InMemoryGroups
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.sample import SAMPLE_BYTES
 
 __all__ = ["differences_of_sets"]
 
 
-def differences_of_sets(grouped: InMemoryGroups, rng: np.random.RandomState) -> InMemoryGroups:
-    """Return x_chosen - x_j, or minus that, for all j that were not chosen; rows must be dense.
+def differences_of_sets(grouped: GroupedRows, rng: np.random.RandomState) -> InMemoryGroups | None:
+    """Return x_chosen - x_j, or minus that, for all j that were not chosen; None for sparse rows.
 
-    If they would take more than `SAMPLE_BYTES`, those of some persons.
+    If they would take more than `SAMPLE_BYTES`, those of some persons. Persons come in the order of
+    their keys, so that signs do not depend on how the rows are stored.
     """
     n_rows = SAMPLE_BYTES // (grouped.rows.n_features * grouped.rows.dtype.itemsize)
-    if grouped.n_present > n_rows:
-        grouped = grouped.draw(n_rows, 1, int(rng.randint(2**31)))
-    rows = grouped.rows[grouped.present_index()]
+    drawn = grouped.draw(n_rows, 1, int(rng.randint(2**31)))
+    if sparse.issparse(drawn.rows.X):
+        return None
+    rows = drawn.rows[drawn.present_index()]
     assert rows.sets is not None
     chosen, others = np.flatnonzero(rows.y > 0), np.flatnonzero(rows.y < 0)
     of_set = np.argsort(rows.sets[chosen])

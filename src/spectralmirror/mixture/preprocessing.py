@@ -24,7 +24,7 @@ from spectralmirror.mixture.task import Subspace
 from spectralmirror.mixture.wide import Columns
 from spectralmirror.responses import get_response
 from spectralmirror.rows.checks import check_finite, check_memory, check_table
-from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
+from spectralmirror.rows.grouped import Block, GroupedRows
 from spectralmirror.rows.messages import CollinearError, ColumnError
 from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.source import Source
@@ -234,12 +234,9 @@ class Preprocessing:
         """Rows with binary labels; of choice sets, differences, or None if they are of no use."""
         if not self._has_sets:
             return self.grouped
-        grouped = self.grouped
-        if not isinstance(grouped, InMemoryGroups) or not grouped.is_repeated:
+        if not self.grouped.is_repeated:
             return None
-        if sparse.issparse(grouped.rows.X):
-            return None
-        return differences_of_sets(grouped, self.streams())
+        return differences_of_sets(self.grouped, self.streams())
 
     def n_visible(self) -> int:
         """Return the number of directions that the spectrum shows, 1 if that is not known."""
@@ -270,7 +267,7 @@ class Preprocessing:
     @property
     def _has_sets(self) -> bool:
         """Whether labels are choices from sets."""
-        return getattr(self.grouped.rows, "sets", None) is not None
+        return self.grouped.has_sets
 
     @cached_property
     def _stacked(self) -> StackedMirror | None:

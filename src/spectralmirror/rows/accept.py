@@ -18,7 +18,7 @@ from spectralmirror.rows.grouped import GroupedRows, InMemoryGroups
 from spectralmirror.rows.labels import check_classes, why_binary
 from spectralmirror.rows.traits import traits_of_rows
 
-__all__ = ["accept_rows", "checks_parameters", "count_scans", "on_parts"]
+__all__ = ["accept_rows", "checks_parameters", "count_scans", "on_parts", "remember_features"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -69,11 +69,11 @@ def accept_rows(
         return replace(sorted_rows, trait_columns=columns), classes
     classes = grouped.rows.survey.classes
     check_classes(classes, why=why_binary(estimator), n_rows=grouped.n_present)
-    _remember(estimator, grouped.rows.n_features, names)
+    remember_features(estimator, grouped.rows.n_features, names)
     return grouped, classes
 
 
-def _remember(estimator: Any, n_features: int, names: Sequence[Any] | None) -> None:
+def remember_features(estimator: Any, n_features: int, names: Sequence[Any] | None) -> None:
     """Set the attributes that scikit-learn sets from X."""
     estimator.n_features_in_ = n_features
     if names is not None and all(isinstance(name, str) for name in names):

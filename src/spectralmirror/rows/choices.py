@@ -5,15 +5,57 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from spectralmirror.rows.checks import check_group_keys
-from spectralmirror.rows.grouped import InMemoryGroups
+import numpy as np
+
+from spectralmirror.rows.accept import remember_features
+from spectralmirror.rows.checks import check_features, check_group_keys, is_dask
+from spectralmirror.rows.grouped import GroupedRows, InMemoryGroups
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.sets import centred, check_chosen, check_same_in_sets, check_sets
 from spectralmirror.rows.traits import traits_of_rows
 from spectralmirror.rows.types import Features
 from spectralmirror.rows.weights import check_weights
 
-__all__ = ["accept_choices"]
+__all__ = ["accept_choice_rows", "accept_choices"]
+
+
+def accept_choice_rows(
+    estimator: Any,
+    X: Any,
+    chosen: Any,
+    choices: Any,
+    groups: Any,
+    sample_weight: Any,
+    membership: Any,
+    known: Any,
+) -> tuple[GroupedRows, int]:
+    """Return the rows of choices in their groups, and the number of choice sets.
+
+    A source that knows its own choices, as a scan does, has a method ``choice_rows``.
+    """
+    columns = chosen, choices, groups, sample_weight, membership, known
+    if hasattr(X, "choice_rows"):
+        if any(value is not None for value in columns):
+            raise ValueError(
+                "chosen, choices, groups, sample_weight, membership and known belong to the scan: "
+                "name their columns there, as scan(..., label=, choices=, groups=), and call "
+                "fit(source)."
+            )
+        grouped, names, n_sets = X.choice_rows()
+    elif is_dask(X):
+        from spectralmirror.rows.dask_choices import dask_choices
+
+        if chosen is None or choices is None:
+            missing = "chosen" if chosen is None else "choices"
+            raise ValueError(f"{missing} is missing: pass a value for each row of X.")
+        grouped, names, n_sets = dask_choices(X, *columns)
+    else:
+        columns = tuple(value.compute() if is_dask(value) else value for value in columns)
+        X = check_features(X, estimator, reset=True)
+        found, n_sets = accept_choices(X, *columns), len(np.unique(np.asarray(columns[1])))
+        return found, n_sets
+    remember_features(estimator, grouped.rows.n_features, names)
+    return grouped, n_sets
 
 
 def accept_choices(

@@ -154,6 +154,8 @@ class GroupedRows(Protocol):
         The same rows one by one.
     in_memory : bool
         Whether the rows are arrays in this process.
+    has_sets : bool
+        Whether labels are choices from sets.
     is_remote : bool
         Whether other processes hold the rows and sum them there.
     n_groups : int
@@ -172,6 +174,9 @@ class GroupedRows(Protocol):
     @property
     @abstractmethod
     def in_memory(self) -> bool: ...  # noqa: D102
+    @property
+    @abstractmethod
+    def has_sets(self) -> bool: ...  # noqa: D102
     @property
     @abstractmethod
     def is_remote(self) -> bool: ...  # noqa: D102
@@ -298,6 +303,11 @@ class InMemoryGroups(GroupedRows):
         order = present[np.argsort(numbers, kind="stable")]
         sizes = np.bincount(numbers, minlength=len(found))
         return cls(rows, order, np.cumsum(sizes) - sizes)
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether labels are choices from sets."""
+        return self.rows.sets is not None
 
     @property
     def is_grouped(self) -> bool:

@@ -46,6 +46,8 @@ class PartitionedRows:
         First row, and last row + 1, of the selected rows.
     passes : Counter
         How often the rows were read.
+    has_sets : bool
+        Whether rows belong to choice sets.
     """
 
     parts: Any
@@ -54,6 +56,7 @@ class PartitionedRows:
     encoding: Encoding
     window: tuple[int, int]
     passes: Counter[str] = field(default_factory=Counter)
+    has_sets: bool = False
 
     in_memory: ClassVar[bool] = False
     is_remote: ClassVar[bool] = False

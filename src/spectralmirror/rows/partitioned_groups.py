@@ -89,6 +89,16 @@ class PartitionedGroups(GroupedRows):
         return self.partitions is not None
 
     @property
+    def has_sets(self) -> bool:
+        """Whether labels are choices from sets."""
+        return bool(self.rows.has_sets)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether some group has more than one label."""
+        return self.n_single < self.n_groups
+
+    @property
     def is_remote(self) -> bool:
         """Whether other processes hold the rows and sum them there."""
         return bool(self.rows.is_remote)
@@ -100,7 +110,7 @@ class PartitionedGroups(GroupedRows):
 
     @property
     def n_single(self) -> int:
-        """Number of groups with exactly one row."""
+        """Number of groups with exactly one label."""
         return self._sums.n_single
 
     @property
@@ -251,15 +261,15 @@ class SpilledGroups:
 
     def _rows(self, b: int, X: AnyArray | None) -> Rows:
         assert self._like is not None
-        y, keys, weight, traits = (
-            self._array(b, name) for name in ("y", "keys", "weight", "traits")
+        y, keys, weight, traits, sets = (
+            self._array(b, name) for name in ("y", "keys", "weight", "traits", "sets")
         )
         assert y is not None
         X = np.empty((len(y), 0)) if X is None else X.reshape(len(y), -1)
         traits = None if traits is None else traits.reshape(len(y), -1)
-        return Rows(X, y, weight, self._like.block_bytes, keys=keys, traits=traits)
+        return Rows(X, y, weight, self._like.block_bytes, keys=keys, traits=traits, sets=sets)
 
 
 def _arrays(rows: Rows) -> dict[str, Any]:
-    columns = ("X", "y", "keys", "weight", "traits")
+    columns = ("X", "y", "keys", "weight", "traits", "sets")
     return {name: getattr(rows, name) for name in columns if getattr(rows, name) is not None}

@@ -67,6 +67,10 @@ class Survey:
         """Return the survey of a part that was read in pieces."""
         return replace(self, lengths=(sum(self.lengths),))
 
+    def of_choices(self) -> Survey:
+        """Return the survey of choices, whose labels are truth values even if all are alike."""
+        return replace(self, classes=np.array([False, True]))
+
     def check(self) -> None:
         """Raise if there is nothing to fit."""
         if not sum(self.lengths):
@@ -107,5 +111,6 @@ class Encoding:
             self.block_bytes,
             place=part.place,
             traits=part.traits,
+            sets=part.choices,
         )
         return replace(rows.present(), start=start, keys=part.keys if keyed else None)

@@ -85,6 +85,11 @@ class EncodedRows:
         return np.dtype(self.recipe.dtype)
 
     @property
+    def set_column(self) -> str | None:
+        """What errors call the choice sets, which the readers have checked."""
+        return None if self.choices is None else "choices"
+
+    @property
     def has_groups(self) -> bool:
         """Whether there is a column of groups."""
         return self.group is not None

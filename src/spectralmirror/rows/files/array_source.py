@@ -30,6 +30,7 @@ class ArrayParts:
     place: str
     membership: Any = None
     known: Any = None
+    choices: Any = None
     names: None = None
 
     @classmethod
@@ -41,12 +42,13 @@ class ArrayParts:
         weight: Any,
         membership: Any = None,
         known: Any = None,
+        choices: Any = None,
     ) -> ArrayParts:
         """Open the arrays."""
         X = _array(source)
-        y, groups, weight, membership, known = (
+        y, groups, weight, membership, known, choices = (
             None if value is None else _array(value)
-            for value in (label, groups, weight, membership, known)
+            for value in (label, groups, weight, membership, known, choices)
         )
         if X.ndim != 2 or not X.shape[1]:
             raise ValueError(
@@ -54,6 +56,7 @@ class ArrayParts:
             )
         check_columns({"X": X.dtype})
         others = {"label": y, "groups": groups, "sample_weight": weight, "known": known}
+        others["choices"] = choices
         for name, values in others.items():
             if values is not None and values.shape != X.shape[:1]:
                 raise ValueError(
@@ -61,7 +64,7 @@ class ArrayParts:
                     f"{values.shape}."
                 )
         place = str(source) if isinstance(source, str | Path) else "the array"
-        return cls(X, y, groups, weight, place, membership, known)
+        return cls(X, y, groups, weight, place, membership, known, choices)
 
     @property
     def n_features(self) -> int:
@@ -98,13 +101,19 @@ class ArrayParts:
             yield replace(part, X=np.asarray(part.X).astype(dtype, copy=False))
 
     def _part(self, start: int, end: int) -> Part:
-        y, weight, groups, membership, known = (
-            None if values is None else np.asarray(values[start:end])
-            for values in (self.y, self.weight, self.groups, self.membership, self.known)
+        columns = (self.y, self.weight, self.groups, self.membership, self.known, self.choices)
+        y, weight, groups, membership, known, choices = (
+            None if values is None else np.asarray(values[start:end]) for values in columns
         )
         y = np.empty(end - start) if y is None else y
         part = Part(self.X[start:end], y, weight, groups, ((self.place, start, end - 1),))
-        return replace(part, traits=stacked(membership, known, len(part), part.place))
+        traits = stacked(membership, known, len(part), part.place)
+        return replace(part, traits=traits, choices=choices)
+
+    @property
+    def set_column(self) -> str | None:
+        """What errors call the column of choice sets; None if labels are binary."""
+        return None if self.choices is None else "choices"
 
     @property
     def trait_columns(self) -> TraitColumns | None:
@@ -121,6 +130,7 @@ class OwnParts:
     traits: TraitColumns | None
     has_labels: bool = True
     names: None = None
+    set_column: None = None
 
     @property
     def n_features(self) -> int:

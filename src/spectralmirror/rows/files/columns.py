@@ -37,6 +37,8 @@ class Columns:
         Columns of covariates of the groups.
     known : str or None
         The column of known classes.
+    choices : str or None
+        The column of choice sets.
     """
 
     readers: list[Reader]
@@ -47,6 +49,7 @@ class Columns:
     dtype: np.dtype[Any]
     membership: tuple[str, ...] = ()
     known: str | None = None
+    choices: str | None = None
 
     @classmethod
     def of(
@@ -58,10 +61,12 @@ class Columns:
         weight: str | None,
         membership: str | Sequence[str] | None = None,
         known: str | None = None,
+        choices: str | None = None,
     ) -> Columns:
         """Check the names and types of the columns in every file."""
         membership = (membership,) if isinstance(membership, str) else tuple(membership or ())
-        others = [name for name in (label, groups, weight, known) if name is not None]
+        named = (label, groups, weight, known, choices)
+        others = [name for name in named if name is not None]
         types = {name: _known_type(readers, name) for name in readers[0].types}
         if features is None:
             numbers = [name for name, kind in types.items() if is_number(kind)]
@@ -75,13 +80,13 @@ class Columns:
             _check_agreement(reader, others, types, readers[0].name)
         kinds = {str(reader.types[name]) for reader in readers for name in features}
         dtype = common_dtype(kinds)
-        return cls(readers, features, label, groups, weight, dtype, membership, known)
+        return cls(readers, features, label, groups, weight, dtype, membership, known, choices)
 
     def with_features(self, features: list[str], membership: Sequence[str] = ()) -> Columns:
         """Return the same files with other features, and other covariates if some are given."""
         return Columns.of(
             self.readers, self.label, features, self.groups, self.weight,
-            membership or self.membership, self.known,
+            membership or self.membership, self.known, self.choices,
         )  # fmt: skip
 
     @property
@@ -111,9 +116,14 @@ class Columns:
         return self.groups is not None
 
     @property
+    def set_column(self) -> str | None:
+        """What errors call the column of choice sets; None if labels are binary."""
+        return None if self.choices is None else repr(self.choices)
+
+    @property
     def others(self) -> list[str]:
         """The columns that are needed besides features."""
-        named = (self.label, self.weight, self.groups, *self.membership, self.known)
+        named = (self.label, self.weight, self.groups, *self.membership, self.known, self.choices)
         return list(dict.fromkeys(name for name in named if name is not None))
 
     def survey(self) -> Iterator[Part]:
@@ -127,7 +137,7 @@ class Columns:
                 if name not in reader.types:
                     raise ValueError(f"{reader.name} has no column {name!r} to keep.")
         columns = list(dict.fromkeys([*self.features, *self.others, *keep]))
-        unchanged = {self.label, self.groups, *keep}
+        unchanged = {self.label, self.groups, self.choices, *keep}
         floats = (*self.features, *self.membership, self.weight, self.known)
         numbers = [n for n in floats if n and n not in unchanged]
         part = _Assembly(self, n_rows, dtype, keep)
@@ -253,7 +263,8 @@ class _Assembly:
         )
         y = np.empty(n) if label is None else label
         kept = {name: _one_array(self.pieces[name]) for name in self.keep}
-        part = Part(self.X[:n], y, weight, groups, tuple(self.places), kept)
+        choices = None if columns.choices is None else values[columns.choices]
+        part = Part(self.X[:n], y, weight, groups, tuple(self.places), kept, choices=choices)
         if columns.trait_columns is None:
             return part
         membership = tuple(values[name] for name in columns.membership)

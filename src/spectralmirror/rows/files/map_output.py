@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from spectralmirror.rows.checks import not_finite
+from spectralmirror.rows.choice_parts import whole_sets
 from spectralmirror.rows.contiguity import ContiguityCheck
 from spectralmirror.rows.feature_table import NamedMatrix
 from spectralmirror.rows.files.writers import writing
@@ -33,7 +34,7 @@ def map_parts(
     size = block_rows(block_bytes, parts.n_features, parts.dtype)
     read = (part for part in parts.read(size, parts.dtype, keep) if len(part))
     with writing(path) as append:
-        for part in _joined_groups(read) if apply.grouped else read:
+        for part in _joined(read, parts.set_column, grouped=apply.grouped):
             append(apply.table(part, parts.names))
 
 
@@ -49,41 +50,52 @@ class RowMethod:
         Whether it is given labels, and groups.
     names : list of str or None
         The names of the features that the model was fitted to.
+    chooses : bool
+        Whether it is given choice sets, and its labels say what was chosen.
     """
 
     method: Callable[..., Any]
     labelled: bool
     grouped: bool
     names: list[str] | None
+    chooses: bool = False
 
     @classmethod
     def of(cls, method: Callable[..., Any], parts: Any) -> RowMethod:
         """Read off the method's signature what it takes."""
         taken = inspect.signature(method).parameters
-        labelled = "y" in taken and parts.has_labels
+        chooses = "choices" in taken
+        if chooses and parts.set_column is None:
+            raise ValueError(f"{_name(method)} needs choice sets: scan(..., choices=).")
+        label = "chosen" if chooses else "y"
+        labelled = label in taken and parts.has_labels
         names = getattr(getattr(method, "__self__", None), "feature_names_in_", None)
         found = cls(
             method,
             labelled,
-            "groups" in taken and parts.has_groups,
+            # persons matter to choices only where it is known what they chose
+            "groups" in taken and parts.has_groups and (labelled or not chooses),
             None if names is None else list(names),
+            chooses,
         )
-        if "y" in taken and taken["y"].default is inspect.Parameter.empty and not labelled:
+        if label in taken and taken[label].default is inspect.Parameter.empty and not labelled:
             raise ValueError(f"{found.name} needs labels: name their column, scan(..., label=).")
         return found
 
     @property
     def name(self) -> str:
         """Name of the method, "value" if it has none."""
-        name: str = getattr(getattr(self.method, "func", self.method), "__name__", "value")
-        return name if name.isidentifier() else "value"
+        return _name(self.method)
 
     def table(self, part: Part, names: Sequence[str] | None) -> Any:
         """Return the columns to keep, and what the method returns for the rows of a part."""
         bad = not_finite(part.X, lambda row: f"row {part.where(row)}")
         if bad is not None:
             raise ValueError(bad.describe(names))
-        given: dict[str, Any] = {"y": part.y} if self.labelled else {}
+        label = "chosen" if self.chooses else "y"
+        given: dict[str, Any] = {label: part.y} if self.labelled else {}
+        if self.chooses:
+            given["choices"] = part.choices
         if self.grouped:
             given["groups"] = part.groups
         try:
@@ -130,6 +142,19 @@ class RowMethod:
         if self.name == "component_proba":
             return [f"component_{j}" for j in range(width)]
         return [f"{self.name}_{j}" for j in range(width)]
+
+
+def _name(method: Callable[..., Any]) -> str:
+    """Return the name of a method, "value" if it has none."""
+    name: str = getattr(getattr(method, "func", method), "__name__", "value")
+    return name if name.isidentifier() else "value"
+
+
+def _joined(parts: Iterator[Part], set_column: str | None, *, grouped: bool) -> Iterator[Part]:
+    """Return parts of whole groups and choice sets, as far as they are needed."""
+    if grouped:
+        return _joined_groups(parts)
+    return parts if set_column is None else whole_sets(parts, set_column)
 
 
 def _joined_groups(parts: Iterator[Part]) -> Iterator[Part]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spectralmirror.rows.checks import require_count
+from spectralmirror.rows.choice_parts import ChoiceParts
 from spectralmirror.rows.contiguity import ContiguityCheck
 from spectralmirror.rows.files.array_source import ArrayParts, OwnParts
 from spectralmirror.rows.files.columns import Columns
@@ -38,6 +39,7 @@ def scan(
     sample_weight: Any = None,
     membership: Any = None,
     known: Any = None,
+    choices: Any = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Scan:
     """Describe rows that do not fit into memory, for ``fit`` and :meth:`Scan.map_to`.
@@ -69,6 +71,9 @@ def scan(
     known : str, default=None
         The column of known classes, counted from 0; -1 or a missing value if a class is not known.
         Or an array of them, or its path.
+    choices : str, default=None
+        For :class:`ChoiceMixture`: the column of choice sets, or an array as for the label. The
+        rows of a set follow each other, and the label says which of them was chosen.
     block_bytes : int, default=4_000_000
         Size of a block of rows. About ten times this, and a sample of at most 200 MB, are in
         memory at any time, however long the files or their row groups are.
@@ -98,18 +103,18 @@ def scan(
     if _is_array(source):
         if features is not None:
             raise ValueError("features names columns, but arrays have no names.")
-        parts = ArrayParts.of(source, label, groups, sample_weight, membership, known)
+        parts = ArrayParts.of(source, label, groups, sample_weight, membership, known, choices)
         return Scan(parts, block_bytes)
     if is_readable(source):
         readers = readers_of(source)
-        roles = (label, features, groups, sample_weight, membership, known)
+        roles = (label, features, groups, sample_weight, membership, known, choices)
         return Scan(Columns.of(readers, *roles), block_bytes)
     if isinstance(source, bytes | dict) or not (callable(source) or isinstance(source, Iterable)):
         raise ValueError(
             f"scan cannot read {type(source).__name__}: pass paths, a frame, a pyarrow dataset, an "
             "array, or something that yields tuples (X, y)."
         )
-    others = (features, label, groups, sample_weight, membership, known)
+    others = (features, label, groups, sample_weight, membership, known, choices)
     if any(value is not None for value in others):
         raise ValueError(
             "Your own reader yields (X, y, groups, sample_weight, membership, known) itself: pass "
@@ -141,13 +146,32 @@ class Scan:
 
     def grouped_rows(self) -> tuple[PartitionedGroups, list[str] | None]:
         """Survey labels, weights and groups; return the rows, and the names of the features."""
-        parts = self.parts
-        if not parts.has_labels:
+        if self.parts.set_column is not None:
+            raise ValueError("This scan has choices=: it can be fitted by ChoiceMixture only.")
+        return self._grouped_rows(self.parts)
+
+    def choice_rows(self) -> tuple[PartitionedGroups, list[str] | None, int]:
+        """Survey choices; return the rows, the names of the features, and the number of sets."""
+        if self.parts.set_column is None:
+            raise ValueError("The scan has no choice sets: name their column, scan(..., choices=).")
+        self._check_label()
+        parts = ChoiceParts.of(self.parts)
+        return *self._grouped_rows(parts), parts.counts.n_sets
+
+    def _check_label(self) -> None:
+        if not self.parts.has_labels:
             raise ValueError("The scan has no label: name its column, scan(..., label=).")
+
+    def _grouped_rows(self, parts: Any) -> tuple[PartitionedGroups, list[str] | None]:
+        self._check_label()
         contiguity, survey = ContiguityCheck(), _nothing()
         for part in map(contiguity.add, parts.survey()):
             survey = (survey + Survey.of(part)).as_one_part()
+        if isinstance(parts, ChoiceParts):
+            survey = survey.of_choices()
         rows = StreamedRows.of(parts, parts.n_features, parts.dtype, survey, self.block_bytes)
+        if isinstance(parts, ChoiceParts):
+            rows = replace(rows, has_sets=not parts.counts.in_pairs)
         groups: Any = None
         if parts.has_groups:
             groups = ContiguousGroups(rows) if contiguity.is_contiguous else SpilledGroups(rows)

@@ -1,0 +1,165 @@
+"""Choices in Dask collections: the rows of a person, and so those of a set, are brought together.
+
+Every row is sent to the partition that the key of its person determines. There, sets are checked
+and become the rows of a mixture.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from operator import getitem
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from spectralmirror.rows.choice_parts import SetCounts, as_rows, sets_of_part
+from spectralmirror.rows.dask import (
+    _aligned,
+    _blocks,
+    _column,
+    _computed,
+    _delayed,
+    _literal,
+    _part,
+)
+from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.rows.part import Part
+from spectralmirror.rows.partitioned import RemoteRows
+from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows
+from spectralmirror.rows.survey import Encoding, Survey
+from spectralmirror.rows.traits import trait_columns
+
+__all__ = ["dask_choices"]
+
+T = TypeVar("T")
+
+
+def dask_choices(
+    X: Any,
+    chosen: Any,
+    choices: Any,
+    groups: Any,
+    sample_weight: Any,
+    membership: Any = None,
+    known: Any = None,
+) -> tuple[PartitionedGroups, Any, int]:
+    """Return the rows of Dask collections, the names of the features, and the number of sets."""
+    import dask
+
+    names, dtype, blocks = _blocks(X)
+    persons = choices if groups is None else groups
+    columns = {
+        "choices": choices, "chosen": chosen, "sample_weight": sample_weight, "groups": persons,
+        "membership": membership, "known": known,
+    }  # fmt: skip
+    aligned = [_aligned(name, values, X, len(blocks)) for name, values in columns.items()]
+    n = len(blocks)
+    split = [
+        _delayed(_split, n, i, block, *row)
+        for i, (block, *row) in enumerate(zip(blocks, *aligned, strict=True))
+    ]
+    pieces = [[_delayed(getitem, one, j) for one in split] for j in range(n)]
+    together = list(dask.persist(*[_delayed(_together, *parts) for parts in pieces]))
+    counts: SetCounts = _computed([_delayed(_counted, one) for one in together])
+    in_pairs = counts.in_pairs
+    tasks = list(dask.persist(*[_delayed(_as_rows, one, in_pairs) for one in together]))
+    survey = _computed([_delayed(_surveyed, one) for one in tasks]).of_choices()
+    rows = RemoteRows.of(_PartTasks(tasks), int(X.shape[1]), dtype, survey)
+    rows = replace(rows, has_sets=not in_pairs)
+    rows.passes["rows"] += 1
+    alone = groups is None and in_pairs  # each set is a row of its own
+    partitions = None if alone else _PersonTasks(tasks, rows.encoding)
+    columns_of_traits = trait_columns(membership, known)
+    return group_rows(rows, partitions, columns_of_traits), names, counts.n_sets
+
+
+@dataclass(frozen=True, eq=False)
+class _PartTasks:
+    """Partitions: tasks that compute parts."""
+
+    tasks: list[Any]
+
+    def map_reduce(self, function: Callable[[int, int, Part], T]) -> T | None:
+        """Return the sum of function(number, 0, part), computed by the active client."""
+        shared = _literal(function)
+        found: T | None = _computed(
+            [_delayed(_apply, shared, i, task) for i, task in enumerate(self.tasks)]
+        )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _PersonTasks:
+    """Partitions that hold all rows of their persons."""
+
+    tasks: list[Any]
+    encoding: Encoding
+
+    def map_reduce(self, function: Callable[[InMemoryGroups], T]) -> T | None:
+        """Return the sum of a function of each partition."""
+        shared = _literal(functools.partial(_of_persons, function, self.encoding))
+        found: T | None = _computed([_delayed(_call, shared, task) for task in self.tasks])
+        return found
+
+
+def _apply(function: Callable[[int, int, Part], T], number: int, part: Part) -> T:
+    return function(number, 0, part)
+
+
+def _call(function: Callable[[Part], T], part: Part) -> T:
+    return function(part)
+
+
+def _of_persons(function: Callable[[InMemoryGroups], T], encoding: Encoding, part: Part) -> T:
+    return function(InMemoryGroups.of(encoding.rows(part, keyed=True)))
+
+
+def _split(n: int, number: int, X: Any, choices: Any, *columns: Any) -> list[Part]:
+    """Return the rows of a partition for each partition that they are sent to."""
+    part = _part(number, X, *columns)
+    sets = _column(choices)
+    if sets.shape != (len(part),):
+        raise ValueError(
+            f"X has {len(part)} rows in partition {number} but choices has shape {sets.shape}: "
+            "partition them alike."
+        )
+    part = replace(part, choices=sets, places=())
+    target = replace(part, weight=None).keys % np.uint64(n)  # rows of weight 0, too
+    return [_rows_of(part, np.flatnonzero(target == j)) for j in range(n)]
+
+
+def _rows_of(part: Part, rows: Any) -> Part:
+    columns = {
+        name: getattr(part, name)[rows]
+        for name in ("X", "y", "weight", "groups", "traits", "choices")
+        if getattr(part, name) is not None
+    }
+    return replace(part, **columns)
+
+
+def _together(*parts: Part) -> Part:
+    """Join parts, of which those without rows may have values of another kind."""
+    present = [part for part in parts if len(part)] or [parts[0]]
+    if sparse.issparse(present[0].X):
+        X = sparse.vstack([part.X for part in present], format="csr")
+        rest = Part.joined([replace(part, X=np.empty((len(part), 0))) for part in present])
+        return replace(rest, X=X)
+    return Part.joined(present)
+
+
+def _counted(part: Part) -> SetCounts:
+    return SetCounts.of(sets_of_part(part, contiguous=False)) if len(part) else SetCounts(0, 0)
+
+
+def _as_rows(part: Part, in_pairs: bool) -> Part:
+    if not len(part):
+        keys = None if in_pairs else np.empty(0, dtype=np.int64)
+        return replace(part, y=np.empty(0, dtype=bool), choices=keys)
+    return as_rows(part, sets_of_part(part, contiguous=False), in_pairs=in_pairs)
+
+
+def _surveyed(part: Part) -> Survey:
+    return Survey.of(replace(part, X=np.empty((len(part), 0))))
