@@ -3,7 +3,13 @@
 import json
 from pathlib import Path
 
-from spectralmirror import load
+import numpy as np
+import pandas as pd
+import pytest
+
+from spectralmirror import LinearClassifierMixture, load
+from spectralmirror.cli.inspect import _ratios
+from spectralmirror.effects import ratios
 from tests.helpers.command_line import run
 
 
@@ -42,3 +48,40 @@ def test_the_model_is_read_once(fitted, monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
     run("inspect", fitted / "model.skops", "--json")
     assert read == [fitted / "model.skops"]
+
+
+def test_inspect_prints_ratios_of_coefficients(different):
+    model = different / "model.skops"
+    mixture = load(model).mixture
+    expected = ratios(mixture, "taste", "price")
+    printed = run("inspect", model, "--ratio", "taste/price", "--ratio", "price/taste").stdout
+    assert printed.rstrip().endswith(str(ratios(mixture, "price", "taste")))
+    assert str(expected) in printed
+    said = json.loads(run("inspect", model, "--json", "--ratio", "taste/price").stdout)["ratios"]
+    assert [(one["numerator"], one["denominator"]) for one in said] == [("taste", "price")]
+    for c, line in enumerate(said[0]["lines"]):
+        assert line["component"] == expected.components[c]
+        assert line["bounded"] == expected.bounded[c]
+        for key in ("estimate", "standard_error", "lower", "upper"):
+            value = getattr(expected, key)[c]
+            assert line[key] == (value if np.isfinite(value) else None)
+    assert "ratios" not in json.loads(run("inspect", model, "--json").stdout)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("taste", "--ratio taste: name two features as A/B, such as minutes/price."),
+        ("taste/prize", "there is no feature 'prize'; did you mean 'price'?"),
+        ("a/b/c", "there is no feature 'a'."),
+    ],
+)
+def test_ratios_of_unknown_features(different, asked, sentence):
+    result = run("inspect", different / "model.skops", "--ratio", asked, code=2)
+    assert sentence in result.stderr
+
+
+def test_names_may_contain_slashes():
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((200, 2)), columns=["a/b", "c"])
+    mixture = LinearClassifierMixture(1).fit(X, X["c"] + X["a/b"] > 0.3 * X["a/b"] ** 2)
+    assert str(_ratios(mixture, "a/b/c")) == str(ratios(mixture, "a/b", "c"))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from spectralmirror.cli.console import one_sentence_errors, print_json, say, with_options
 from spectralmirror.cli.options import AsJson, Model, load_table
-from spectralmirror.rows.messages import listed
+from spectralmirror.rows.messages import did_you_mean, listed
 from spectralmirror.tables.sides import column_of
 
 if TYPE_CHECKING:
@@ -15,8 +18,22 @@ if TYPE_CHECKING:
 
 __all__ = ["inspect"]
 
+#: What JSON says about each ratio.
+FIGURES = ("estimate", "standard_error", "lower", "upper")
 
-def inspect(model: Model, as_json: AsJson = False) -> None:
+
+Ratio = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A/B",
+        help="Print the ratio of the coefficients of two features for each classifier: with a "
+        "price as B, minus the willingness to pay for A. Several times for several ratios.",
+        show_default=False,
+    ),
+]
+
+
+def inspect(model: Model, ratio: Ratio = None, as_json: AsJson = False) -> None:
     """Show what a model holds: its classifiers, its columns, and which version wrote it.
 
     Estimates are in the units of the features, with standard errors and 95 % intervals.
@@ -25,6 +42,8 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
 
         spectralmirror inspect model.skops
 
+        spectralmirror inspect model.skops --ratio minutes/price
+
         spectralmirror inspect model.skops --json
     """
     with one_sentence_errors(kept=""):
@@ -32,8 +51,10 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
         from spectralmirror.mixture.summary import letters, table, text
 
         fitted, version = load_table(model)
+        found = [_ratios(fitted.mixture, one) for one in ratio or ()]
         if as_json:
-            print_json({"model": str(model), "written_by": version, **fitted.described()})
+            about = {"model": str(model), "written_by": version, **fitted.described()}
+            print_json(about | ({"ratios": list(map(_as_data, found))} if found else {}))
             return
         say(f"{model}, written by {version}")
         for line in _column_lines(fitted):
@@ -43,6 +64,43 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
         names = [f"{called(fitted)} {name}" for name in letters(mixture.n_components_)]
         labels = list(map(repr, fitted.labels.tolist()))
         say(with_options(text(mixture, table(mixture, 0.95), 0.95, names, labels)))
+        for one in found:
+            say(f"\n{one}")
+
+
+def _ratios(mixture: Any, asked: str) -> Any:
+    """Return the ratios of two features that are named as A/B; names may contain slashes."""
+    from spectralmirror.effects import ratios
+
+    names = list(map(str, mixture.feature_names_in_))
+    parts = asked.split("/")
+    halves = [("/".join(parts[:i]), "/".join(parts[i:])) for i in range(1, len(parts))]
+    if not halves:
+        raise ValueError(f"--ratio {asked}: name two features as A/B, such as minutes/price.")
+    both = [pair for pair in halves if set(pair) <= set(names)]
+    if both:
+        return ratios(mixture, *both[0])
+    unknown = next(name for name in halves[0] if name not in names)
+    raise ValueError(
+        f"--ratio {asked}: there is no feature {unknown!r}{did_you_mean(unknown, names)}"
+    )
+
+
+def _as_data(found: Any) -> dict[str, Any]:
+    """Return ratios for JSON, which has no infinity: an end that is none is null."""
+    lines = [
+        {
+            "component": name,
+            **{key: _finite(getattr(found, key)[c]) for key in FIGURES},
+            "bounded": bool(found.bounded[c]),
+        }
+        for c, name in enumerate(found.components)
+    ]
+    return {"numerator": found.numerator, "denominator": found.denominator, "lines": lines}
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if isfinite(value) else None
 
 
 def _column_lines(fitted: FittedTable) -> Iterator[str]:
