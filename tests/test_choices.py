@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from spectralmirror import ChoiceMixture
-from spectralmirror.choices import best_worst, explode_rankings
+from spectralmirror.choices import alternative_constants, best_worst, explode_rankings
 from tests.helpers.refusals import assert_refused
 
 U = np.array([1.0, -0.7, 0.4])
@@ -126,6 +126,22 @@ def test_rankings_tell_more_than_first_choices():
         assert np.abs((mixture.coef_[0] - U) / mixture.coef_standard_error_[0]).max() < 4
         errors.append(mixture.coef_standard_error_[0].mean())
     assert errors[1] < 0.8 * errors[0]
+
+
+def test_constants_fit_the_shares():
+    """With nothing but constants, the shares of the alternatives are those of the data."""
+    rng = np.random.default_rng(0)
+    names = np.tile(["bus", "car", "train"], 200)
+    best = rng.choice(3, 200, p=[0.2, 0.5, 0.3])
+    chosen = (np.arange(3) == best[:, None]).ravel()
+    X, columns = alternative_constants(names, reference="car")
+    assert columns == ["bus", "train"]
+    mixture = ChoiceMixture(1, l2=0.0).fit(X, chosen, choices=np.repeat(np.arange(200), 3))
+    shares = mixture.shares(X[:3], choices=np.zeros(3), alternatives=names[:3])
+    np.testing.assert_allclose(shares.overall, np.bincount(best) / 200, atol=1e-6)
+    assert_refused(lambda: alternative_constants(names, reference="boat"), "reference 'boat'")
+    assert_refused(lambda: alternative_constants(["a", None]), "missing in row 1")
+    assert_refused(lambda: alternative_constants(X), "must be one column")
 
 
 def test_bad_rankings():

@@ -1,4 +1,4 @@
-"""Rankings and best-worst answers as choices, for :class:`ChoiceMixture`.
+"""Rankings and best-worst answers as choices, and constants, for :class:`ChoiceMixture`.
 
 Who ranks J alternatives chooses the best of all, then the best of the others, and so on: with
 scores t_j, a ranking j_1, j_2, ... has the probability
@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spectralmirror.rows.messages import refuse_masked
+from spectralmirror.rows.messages import first_missing, listed, refuse_masked
 from spectralmirror.rows.sets import ChoiceSets, check_chosen, check_same_in_sets, check_sets
-from spectralmirror.rows.types import Vector
+from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["ChoiceRows", "best_worst", "explode_rankings"]
+__all__ = ["ChoiceRows", "alternative_constants", "best_worst", "explode_rankings"]
 
 
 class ChoiceRows(NamedTuple):
@@ -47,6 +47,50 @@ class ChoiceRows(NamedTuple):
     choices: NDArray[np.intp]
     groups: NDArray[Any]
     rows: NDArray[np.intp]
+
+
+def alternative_constants(alternatives: Any, *, reference: Any = None) -> tuple[Matrix, list[str]]:
+    """Return a column of 0 and 1 for each alternative but one, and their names.
+
+    The coefficient of such a column, an alternative-specific constant, says how much more the
+    alternative is liked than the reference, all else being equal. Products with other columns let
+    the coefficient of a price, or of a person's age, differ between alternatives.
+
+    Parameters
+    ----------
+    alternatives : array-like of shape (n_samples,)
+        The alternative that each row stands for.
+    reference : object, default=None
+        The alternative without a column; None means the first in sorted order.
+
+    Returns
+    -------
+    columns : ndarray of shape (n_samples, n_alternatives - 1)
+        The columns, in the order of the sorted alternatives.
+    names : list of str
+        The alternatives that have a column.
+
+    Examples
+    --------
+    >>> from spectralmirror.choices import alternative_constants
+    >>> columns, names = alternative_constants(["car", "bus", "car", "train"], reference="car")
+    >>> names, columns.tolist()
+    (['bus', 'train'], [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    """
+    refuse_masked(alternatives, "alternatives")
+    values = np.asarray(alternatives)
+    missing = first_missing(values) if values.ndim == 1 else None
+    if values.ndim != 1 or missing is not None:
+        problem = f"is missing in row {missing}" if values.ndim == 1 else "must be one column"
+        raise ValueError(f"alternatives {problem}: name the alternative of each row.")
+    found = np.unique(values)
+    if reference is None:
+        reference = found[0]
+    if reference not in found.tolist():
+        known = listed(map(str, found.tolist()))
+        raise ValueError(f"reference {reference!r} is not among the alternatives {known}.")
+    kept = found[found != reference]
+    return (values[:, None] == kept).astype(np.float64), [str(name) for name in kept.tolist()]
 
 
 def explode_rankings(

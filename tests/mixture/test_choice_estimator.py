@@ -1,6 +1,8 @@
 """Mixtures of choices: against binary labels, other packages, the truth, and formulas."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from scipy.special import logsumexp, softmax
@@ -221,3 +223,53 @@ def test_bad_choices(fit):
     refused("choices is missing", choices=None)
     with pytest.raises(ValueError, match="history must be a tuple"):
         mixture.predict_proba(X, choices=choices, groups=groups, history=(X, chosen))
+
+
+def test_weights_are_copies_of_persons():
+    X, chosen, truth = data(80)
+    twice = truth.groups % 3 == 0
+    options = {"choices": truth.choices, "groups": truth.groups}
+    weighted = ChoiceMixture(2, l2=1.0, random_state=0)
+    weighted.fit(X, chosen, sample_weight=np.where(twice, 2.0, 1.0), **options)
+    copied = ChoiceMixture(2, l2=1.0, random_state=0).fit(
+        np.vstack([X, X[twice]]),
+        np.append(chosen, chosen[twice]),
+        choices=np.append(truth.choices, truth.choices[twice] + 10_000),
+        groups=np.append(truth.groups, truth.groups[twice] + 10_000),
+    )
+    np.testing.assert_allclose(weighted.coef_, copied.coef_, rtol=1e-6)
+    np.testing.assert_allclose(weighted.log_likelihood_, copied.log_likelihood_, rtol=1e-9)
+    left = truth.groups >= 20
+    without = clone(weighted).fit(X, chosen, sample_weight=left.astype(float), **options)
+    fewer = clone(weighted).fit(
+        X[left], chosen[left], choices=truth.choices[left], groups=truth.groups[left]
+    )
+    np.testing.assert_allclose(without.coef_, fewer.coef_, rtol=1e-9)
+    assert without.n_groups_ == fewer.n_groups_ == 60
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames(frame):
+    X, chosen, truth = data(60)
+    rows = frame(dict(zip(["price", "speed", "range"], X.T, strict=True)))
+    options = {"choices": truth.choices, "groups": truth.groups}
+    mixture = ChoiceMixture(2, shared=["speed"], l2=1.0, random_state=0)
+    mixture.fit(rows, chosen, **options)
+    assert mixture.coef_[0, 1] == pytest.approx(mixture.coef_[1, 1])
+    terms = mixture.summary(as_frame=True).index.get_level_values("term")[:4]
+    assert list(terms) == ["(weight)", "price", "speed", "range"]
+    plain = ChoiceMixture(2, shared=[1], l2=1.0, random_state=0).fit(X, chosen, **options)
+    np.testing.assert_allclose(plain.coef_, mixture.coef_)
+    with pytest.raises(ValueError, match="names"):
+        mixture.predict_proba(rows[["speed", "price", "range"]], choices=truth.choices)
+
+
+def test_single_precision():
+    X, chosen, truth = data(60)
+    fits = [
+        ChoiceMixture(2, l2=1.0, random_state=0).fit(
+            X.astype(kind), chosen, choices=truth.choices, groups=truth.groups
+        )
+        for kind in (np.float64, np.float32)
+    ]
+    np.testing.assert_allclose(fits[1].coef_, fits[0].coef_, atol=1e-4)
