@@ -286,3 +286,21 @@ def test_files_have_the_fit_of_arrays(fitted, tmp_path):
     assert scanned.classes_.tolist() == NAMES.tolist()
     with pytest.raises(ValueError, match="Only binary classification"):
         SpectralMirror(2).fit(source)
+
+
+def test_dask_has_the_fit_of_arrays(fitted):
+    dask = pytest.importorskip("dask")
+    from dask import dataframe
+
+    mixture, X, y, groups, *_ = fitted
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, person=groups)
+    parts = dataframe.from_pandas(frame, npartitions=2)
+    features = parts[["a", "b", "c"]]
+    with dask.config.set(scheduler="synchronous"):
+        found = LinearClassifierMixture(K, random_state=0)
+        found.fit(features, parts["y"], groups=parts["person"])
+        P = found.predict_proba(features).compute()
+        labels = found.predict(features).compute()
+    np.testing.assert_allclose(found.coef_, mixture.coef_, atol=1e-8)
+    np.testing.assert_allclose(P, mixture.predict_proba(X), atol=1e-8)
+    assert (labels == mixture.predict(X)).all()
