@@ -13,7 +13,8 @@ from spectralmirror.effects import average_effects, ratios
 from spectralmirror.metrics import component_error
 from spectralmirror.mixture import fit_base
 from spectralmirror.mixture.label_contrasts import LabelContrasts
-from spectralmirror.plotting import plot_profiles
+from spectralmirror.plotting import plot_spread
+from spectralmirror.plotting.mixture import profiles_data
 from spectralmirror.report import write_report
 
 PERSONS, LABELS_OF_EACH, D, C, K = 150, 8, 3, 3, 2
@@ -260,11 +261,22 @@ def test_what_describes_two_labels_says_so(fitted, tmp_path):
     for call in (
         lambda: average_effects(mixture, X),
         lambda: ratios(mixture, 0, 1),
-        lambda: plot_profiles(mixture),
+        lambda: plot_spread(mixture),
         lambda: write_report(mixture, X, y, tmp_path / "page.html", groups=groups),
     ):
         with pytest.raises(ValueError, match="takes mixtures of two labels, but this one has 3"):
             call()
+
+
+def test_profiles_of_labels_are_drawn(fitted):
+    mixture = fitted[0]
+    data = profiles_data(mixture, 5, 0.95)
+    assert data["n_features"] == C * D
+    sizes = np.abs(mixture.coef_ * mixture.feature_scale_).max(axis=0)
+    c, j = np.unravel_index(sizes.argmax(), sizes.shape)
+    assert data["features"][0] == f"{NAMES[c]}: x{j}"
+    own = mixture.coef_[:, c, j] * mixture.feature_scale_[j]
+    np.testing.assert_allclose(np.array(data["profiles"])[:, 0], own)
 
 
 def test_frames(fitted):

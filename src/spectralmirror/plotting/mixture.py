@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.effects.selected import check_two_labels
 from spectralmirror.mixture import ChoiceMixture, LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
 from spectralmirror.mixture.summary import quantile
@@ -55,7 +54,8 @@ def plot_profiles(
     """Draw the profiles side by side, the features with the largest entries first.
 
     Entries are per standard deviation of their feature, so that features in different units can
-    be compared. Bars are confidence intervals; hard labels have none.
+    be compared. Bars are confidence intervals; hard labels have none. With more than two labels,
+    there is a line for each feature of each label, "label: feature".
 
     Parameters
     ----------
@@ -82,7 +82,6 @@ def check_figure(mixture: Any, max_features: int, level: float, name: str) -> No
     """Raise if a figure of coefficients cannot be drawn; `name` is that of the function."""
     require_kind(mixture, MIXTURES, name)
     check_is_fitted(mixture, "coef_")
-    check_two_labels(mixture, name)
     require_count(max_features=max_features)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
@@ -96,12 +95,15 @@ def profiles_data(mixture: Mixture, max_features: int, level: float) -> dict[str
     profiles, errors = mixture.coef_ * scale, mixture.coef_standard_error_ * scale
     if unit_norm:  # hard labels determine only the direction of a profile
         profiles = profiles / np.linalg.norm(profiles, axis=1, keepdims=True)
+    names = list(getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(len(scale))]))
+    if profiles.ndim == 3:
+        names = [f"{label}: {name}" for label in mixture.classes_.tolist() for name in names]
+        profiles, errors = profiles.reshape(k, -1), errors.reshape(k, -1)
     chosen = np.argsort(-np.abs(profiles).max(axis=0), kind="stable")[:max_features]
-    names = getattr(mixture, "feature_names_in_", [f"x{j}" for j in range(len(scale))])
     q = quantile(mixture, level)
     return {
         "features": [str(names[j]) for j in chosen],
-        "n_features": len(scale),
+        "n_features": len(names),
         "components": [f"component {c} (weight {mixture.weights_[c]:.0%})" for c in range(k)],
         "profiles": profiles[:, chosen].tolist(),
         "halves": None if np.isnan(errors).all() else (q * errors[:, chosen]).tolist(),

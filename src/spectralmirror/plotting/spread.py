@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
+from spectralmirror.effects.selected import check_two_labels
 from spectralmirror.mixture.summary import INTERCEPT, profile_covariance, quantile
 from spectralmirror.plotting.mixture import Mixture, check_figure
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below
@@ -66,6 +67,7 @@ def plot_spread(
 def spread_data(mixture: Mixture, max_features: int, level: float) -> dict[str, Any]:
     """Return what `plot_spread` draws."""
     check_figure(mixture, max_features, level, "plot_spread")
+    check_two_labels(mixture, "plot_spread")
     if getattr(mixture, "spread_kind_", None) is None:
         raise ValueError(
             "plot_spread draws how much persons of one class differ, but this mixture was fitted "
