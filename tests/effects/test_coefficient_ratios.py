@@ -167,3 +167,25 @@ def test_willingness_to_pay_covers_the_truth():
         found = ratios(mixture.fit(X, chosen, choices=truth.choices, groups=truth.groups), 0, 1)
         hits.append((found.lower <= true) & (true <= found.upper))
     assert 0.89 < np.mean(hits) < 0.995
+
+
+def test_a_price_that_its_sign_holds_at_0_has_no_ratio():
+    X, chosen, truth = make_choice_mixture(
+        120, profiles=[[-1, -1.5, 0.5], [1.5, 0.4, 0.6]], weights=[0.6, 0.4], random_state=0
+    )
+    mixture = ChoiceMixture(2, signs={1: -1}, random_state=0)
+    mixture.fit(X, chosen, choices=truth.choices, groups=truth.groups)
+    for method in ("fieller", "delta"):
+        found = ratios(mixture, 0, 1, method=method)
+        assert np.isfinite([found.estimate[0], found.lower[0], found.upper[0]]).all()
+        assert np.isnan(found.estimate[1:]).all()
+        assert np.isnan([found.lower[1:], found.upper[1:], found.standard_error[1:]]).all()
+        assert found.bounded.tolist() == [True, False, False]
+        text = str(found)
+        assert "Class B: the coefficient of x1 is held at 0 by its sign; there is no ratio." in text
+        assert "Overall: the coefficient of x1 is held at 0 by its sign in some class" in text
+    other = ratios(mixture, 1, 0)
+    assert other.estimate[1] == 0
+    assert np.isnan([other.standard_error[1], other.lower[1], other.upper[1]]).all()
+    assert other.estimate[2] == pytest.approx(mixture.weights_[0] * other.estimate[0])
+    assert np.isfinite(other.standard_error[2])

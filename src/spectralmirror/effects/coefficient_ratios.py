@@ -23,6 +23,7 @@ from spectralmirror.effects.selected import (
     checked_weights,
     feature_index,
     feature_names,
+    held_at_zero,
 )
 from spectralmirror.mixture.summary import letters, profile_covariance, quantile
 from spectralmirror.rows.containers import output_container
@@ -50,6 +51,9 @@ def ratios(
     (over groups) of the ratio of their class. It is not the ratio of the mean coefficients. If
     persons of one class differ (`spread`), the ratio is that of the class's mean coefficients; the
     mean of the persons' own ratios does not exist if their denominators vary.
+
+    A coefficient that `signs` hold at 0 has no error: as a denominator it leaves its class, and the
+    mean, without a ratio (NaN); as a numerator it gives 0, without an interval.
 
     Parameters
     ----------
@@ -90,6 +94,8 @@ def ratios(
     k = model.n_components_
     p, weights_known = checked_weights(model, component_weights)
     top, bottom = model.coef_[:, pair].T
+    no_top, no_bottom = (held_at_zero(model, j) for j in pair)
+    top, bottom = np.where(no_top, 0.0, top), np.where(no_bottom, np.nan, bottom)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = top / bottom
         by_pair = np.column_stack([1 / bottom, -found / bottom])  # derivatives of each ratio
@@ -102,6 +108,7 @@ def ratios(
     estimate = np.append(found, p @ found)
     with np.errstate(invalid="ignore"):
         errors = np.sqrt(np.maximum(np.einsum("ri,ij,rj->r", slopes, V, slopes), 0))
+    errors[:k][no_top] = np.nan
     lower, upper = estimate - q * errors, estimate + q * errors
     bounded, excluded = np.ones(k + 1, dtype=bool), np.full((k + 1, 2), np.nan)
     for c in range(k):
@@ -110,6 +117,9 @@ def ratios(
         if method == "fieller":
             lower[c], upper[c] = ends if bounded[c] else (-np.inf, np.inf)
             excluded[c] = ends if not bounded[c] else np.nan
+        if no_top[c] or no_bottom[c]:
+            lower[c] = upper[c] = np.nan
+            excluded[c], bounded[c] = np.nan, not no_bottom[c]
     bounded[k] = bounded[:k].all()
     return Ratios(
         names[pair[0]], names[pair[1]], [*letters(k), OVERALL], estimate, errors, lower, upper,

@@ -98,7 +98,7 @@ class Ratios:
         "A", "B", ... for the classes, heaviest first, and "overall".
     estimate, standard_error, lower, upper : ndarray of shape (k + 1,)
         Ratios, their standard errors by the delta method, and the ends of their confidence
-        intervals; infinite if an interval is unbounded.
+        intervals; infinite if an interval is unbounded, NaN if there is none.
     bounded : ndarray of shape (k + 1,)
         Whether the denominator is clearly different from 0. If it is not, the ratio may be any
         number, except possibly those between the ends of `excluded`. Overall: in all classes.
@@ -144,6 +144,10 @@ class Ratios:
 
     def _note(self, c: int) -> str:
         """Return why an interval is unbounded, or why that of all classes cannot be trusted."""
+        if np.isnan(self.estimate[c]):
+            where = " in some class" if self.components[c] == OVERALL else ""
+            why = f"the coefficient of {self.denominator} is held at 0 by its sign{where}"
+            return f"{_title(self.components[c])}: {why}; there is no ratio."
         unclear = f"the coefficient of {self.denominator} is not clearly different from 0"
         if self.components[c] == OVERALL:
             return f"Overall: in some class {unclear}: do not trust this interval."

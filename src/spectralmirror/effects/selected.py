@@ -6,10 +6,15 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spectralmirror.mixture.summary import constrained
 from spectralmirror.rows.types import Vector
 
-__all__ = ["check_two_labels", "checked_weights", "feature_index", "feature_names"]
+__all__ = ["check_two_labels", "checked_weights", "feature_index", "feature_names", "held_at_zero"]
+
+#: Coefficients below this part of the largest one, per standard deviation, are at their bound of 0.
+NEGLIGIBLE = 1e-9
 
 
 def check_two_labels(model: Any, name: str) -> None:
@@ -39,6 +44,14 @@ def feature_index(model: Any, feature: Any) -> int:
     if not fits or not -len(names) <= int(feature) < len(names):
         raise ValueError(f"A feature is a name or an index below {len(names)}, got {feature!r}.")
     return int(feature) % len(names)
+
+
+def held_at_zero(model: Any, j: int) -> NDArray[np.bool_]:
+    """Return for each class whether the sign that was asked of a coefficient holds it at 0."""
+    if feature_names(model)[j] not in constrained(model)[1]:
+        return np.zeros(model.n_components_, dtype=bool)
+    per_deviation = np.abs(model.coef_ * model.feature_scale_)
+    return np.asarray(per_deviation[:, j] <= NEGLIGIBLE * per_deviation.max())
 
 
 def checked_weights(model: Any, component_weights: Any) -> tuple[Vector, bool]:
