@@ -112,6 +112,8 @@ def write_file_report(
         "parameters": OPTIONS,
         "references": fitted.recipe.references,
     }
+    if fitted.membership is not None:
+        about["membership_references"] = fitted.membership.references
     sets: dict[str, Any] = {}
     if fitted.choices is not None:
         about["price"] = price
@@ -124,6 +126,7 @@ def write_file_report(
         rows.y,
         output,
         groups=rows.groups,
+        membership=rows.membership,
         table=rows.table,
         about=about,
         random_state=seed,

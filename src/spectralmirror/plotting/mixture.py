@@ -176,17 +176,24 @@ def plot_responsibilities(
 
 
 def responsibilities_data(
-    mixture: Mixture, X: Any, y: Any, *, choices: Any = None, groups: Any = None
+    mixture: Mixture,
+    X: Any,
+    y: Any,
+    *,
+    choices: Any = None,
+    groups: Any = None,
+    membership: Any = None,
 ) -> dict[str, Any]:
     """Return what `plot_responsibilities` draws."""
     require_kind(mixture, MIXTURES, "plot_responsibilities")
     judged = groups
     if isinstance(mixture, ChoiceMixture):
-        r = np.asarray(mixture.component_proba(X, y, choices=choices, groups=groups))
+        given = {"choices": choices, "groups": groups, "membership": membership}
+        r = np.asarray(mixture.component_proba(X, y, **given))
         judged = choices if groups is None else groups
         of, who = "choices" if groups is None else "persons", "class"
     else:
-        r = np.asarray(mixture.component_proba(X, y, groups=groups))
+        r = np.asarray(mixture.component_proba(X, y, groups=groups, membership=membership))
         of, who = "rows" if groups is None else "groups", "classifier"
     if judged is not None:
         r = r[np.unique(np.asarray(judged), return_index=True)[1]]

@@ -15,6 +15,8 @@ from spectralmirror.report.choice_inputs import ChoiceInputs, check_choices
 from spectralmirror.report.effects import LEVEL, weights_and_effects
 from spectralmirror.report.held_out import sample
 from spectralmirror.report.jsonable import jsonable
+from spectralmirror.report.membership import membership as who_belongs
+from spectralmirror.report.membership import requirements
 from spectralmirror.report.spread import members, spread
 from spectralmirror.report.summary import features, model
 
@@ -32,6 +34,7 @@ def collect_choices(
     choices: Any,
     alternatives: Any = None,
     groups: Any = None,
+    membership: Any = None,
     about: dict[str, Any] | None = None,
     random_state: Any = 0,
 ) -> dict[str, Any]:
@@ -51,6 +54,8 @@ def collect_choices(
         The alternative of each row.
     groups : array-like of shape (n_samples,), default=None
         The person of each row. Required if the mixture was fitted with groups.
+    membership : array-like of shape (n_samples, n_covariates), default=None
+        Covariates of the persons, if the mixture was fitted with any.
     about : dict, default=None
         Facts to state, as for binary labels; "price" names the feature by which willingness to pay
         is measured.
@@ -64,7 +69,9 @@ def collect_choices(
     """
     from spectralmirror import __version__
 
-    inputs = check_choices(mixture, X, chosen, choices, alternatives, groups, about, random_state)
+    inputs = check_choices(
+        mixture, X, chosen, choices, alternatives, groups, about, random_state, membership
+    )
     shapes = features(inputs)
     shapes["gaussian"] = [True] * len(inputs.names)  # there is no spectrum that it matters for
     differences = spread(inputs)
@@ -87,6 +94,8 @@ def collect_choices(
             for one in weights_and_effects(inputs, shapes["binary"])
         ],
         "spread": differences,
+        "membership": who_belongs(inputs),
+        "required": requirements(inputs),
         "profiles": profiles_data(mixture, MAX_PROFILE_FEATURES, LEVEL),
         "ranges": (
             None
@@ -172,12 +181,12 @@ def _assignments(inputs: ChoiceInputs) -> dict[str, Any]:
         whole = np.bincount(inputs.choices[rows], minlength=inputs.n_sets)
         rows = rows[(whole == inputs.sizes)[inputs.choices[rows]]]
     X, y, sets = inputs.X[rows], inputs.y[rows], inputs.choices[rows]
-    by_person = None
+    by_person, given = None, inputs.of_groups(rows)
     if inputs.groups is not None:
         persons = inputs.groups[rows]
-        by_person = responsibilities_data(mixture, X, y, choices=sets, groups=persons)
+        by_person = responsibilities_data(mixture, X, y, choices=sets, groups=persons, **given)
     return {
         "largest": mixture.weights_[0],
-        "rows": responsibilities_data(mixture, X, y, choices=sets),
+        "rows": responsibilities_data(mixture, X, y, choices=sets, **given),
         "groups": by_person,
     }

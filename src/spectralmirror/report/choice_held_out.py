@@ -100,18 +100,19 @@ def _predict_fold(
     grouped = persons is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about the folds say nothing about the fit
-        for model in (mixture, single):
-            model.fit(
-                X[fitted], y[fitted], choices=sets[fitted], groups=who[fitted] if grouped else None
-            )
-    predicted.mixture[held] = mixture.predict_proba(X[held], choices=sets[held])
+        for model, given in ((mixture, inputs.of_groups(rows[fitted])), (single, {})):
+            groups = who[fitted] if grouped else None
+            model.fit(X[fitted], y[fitted], choices=sets[fitted], groups=groups, **given)
+    given = inputs.of_groups(rows[held])
+    predicted.mixture[held] = mixture.predict_proba(X[held], choices=sets[held], **given)
     predicted.single[held] = single.predict_proba(X[held], choices=sets[held])
     if grouped and (k > 1 or mixture.spread_kind_ is not None):
         known, later = _halves(held, sets, who, rng)
         if len(known) and len(later):
             history = X[known], y[known], sets[known], who[known]
+            given = inputs.of_groups(rows[later])
             predicted.with_history[later] = mixture.predict_proba(
-                X[later], choices=sets[later], groups=who[later], history=history
+                X[later], choices=sets[later], groups=who[later], history=history, **given
             )
 
 

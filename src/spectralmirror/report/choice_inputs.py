@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.report.inputs import Inputs
+from spectralmirror.report.inputs import Inputs, covariates_of, without_names
 from spectralmirror.rows.checks import check_features, check_groups
 from spectralmirror.rows.sets import check_chosen, check_same_in_sets, check_sets
 
@@ -73,6 +72,7 @@ def check_choices(
     groups: Any,
     about: Any,
     random_state: Any,
+    membership: Any = None,
 ) -> ChoiceInputs:
     """Return the arguments of a report, or raise an error that says which of them is wrong."""
     check_is_fitted(mixture, "coef_")
@@ -102,13 +102,13 @@ def check_choices(
             )
         names = names[sets.order].astype(str)
     features = [str(one) for one in getattr(mixture, "feature_names_in_", _numbered(matrix))]
-    nameless = copy(mixture)
-    nameless.__dict__.pop("feature_names_in_", None)
+    Z = covariates_of(mixture, membership, n)
     about = dict(about or {})
     return ChoiceInputs(
-        nameless, X, matrix[sets.order], y, persons, features, None, about,
+        without_names(mixture), X, matrix[sets.order], y, persons, features, None, about,
         int(check_random_state(random_state).randint(2**31)), sets.numbers, names,
         alternatives is not None, _price(about.get("price"), features),
+        membership=None if Z is None else Z[sets.order],
     )  # fmt: skip
 
 

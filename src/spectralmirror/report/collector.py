@@ -16,6 +16,8 @@ from spectralmirror.report.examples import examples
 from spectralmirror.report.held_out import held_out
 from spectralmirror.report.inputs import check_inputs
 from spectralmirror.report.jsonable import jsonable
+from spectralmirror.report.membership import membership as who_belongs
+from spectralmirror.report.membership import requirements
 from spectralmirror.report.spectrum import spectrum
 from spectralmirror.report.spread import members, spread
 from spectralmirror.report.summary import features, labels, model, rows
@@ -34,6 +36,7 @@ def collect(
     groups: Any = None,
     choices: Any = None,
     alternatives: Any = None,
+    membership: Any = None,
     table: Any = None,
     about: dict[str, Any] | None = None,
     random_state: Any = 0,
@@ -54,12 +57,16 @@ def collect(
         For choices: the choice set of each row; y says whether the row was chosen.
     alternatives : array-like of shape (n_samples,), default=None
         For choices: the alternative of each row, for shares of alternatives.
+    membership : array-like of shape (n_samples, n_covariates), default=None
+        Covariates of the groups, if the mixture was fitted with any; without them, assignments and
+        predictions use the average weights.
     table : polars DataFrame, default=None
         The same rows in your own columns, for the examples; None shows the features.
     about : dict, default=None
         Facts to state: "files", "label" and "group" (names of columns), "n_rows" (how many were
         fitted), "notes" (a list of sentences), and "references", the level that each feature of
-        the form "colour=red" is compared with; "parameters", other names for parameters in advice
+        the form "colour=red" is compared with, "membership_references" the same for covariates;
+        "parameters", other names for parameters in advice
         (``{"n_init": "--starts"}``); for
         choices, "price" names the feature by which willingness to pay is measured, by default the
         only one that is called price, cost, fare or the like. Other entries are listed unchanged.
@@ -76,10 +83,10 @@ def collect(
 
     if isinstance(mixture, ChoiceMixture):
         return collect_choices(
-            mixture, X, y, choices=choices, alternatives=alternatives, groups=groups, about=about,
-            random_state=random_state,
+            mixture, X, y, choices=choices, alternatives=alternatives, groups=groups,
+            membership=membership, about=about, random_state=random_state,
         )  # fmt: skip
-    inputs = check_inputs(mixture, X, y, groups, table, about, random_state)
+    inputs = check_inputs(mixture, X, y, groups, table, about, random_state, membership)
     shapes = features(inputs)
     effects = classifiers(inputs, shapes["binary"])
     differences = spread(inputs)
@@ -97,6 +104,8 @@ def collect(
         ],
         "average_changes": average_changes(inputs),
         "spread": differences,
+        "membership": who_belongs(inputs),
+        "required": requirements(inputs),
         "profiles": profiles_data(mixture, MAX_PROFILE_FEATURES, LEVEL),
         "ranges": (
             None

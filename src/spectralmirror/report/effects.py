@@ -78,7 +78,8 @@ def _contrasts_of(inputs: Inputs, c: int, binary: list[bool]) -> list[dict[str, 
     per_sd = _per_sd(inputs)
     others = per_sd[c] - contrast_weights(inputs.mixture.weights_, c) @ per_sd
     errors = contrasts(inputs.mixture, c)[1] * inputs.scale
-    chosen = np.argsort(-np.abs(per_sd[c] - others), kind="stable")[:MAX_CONTRASTS]
+    order = np.argsort(-np.abs(per_sd[c] - others), kind="stable")
+    chosen = [j for j in order if not _is_shared(inputs, j)][:MAX_CONTRASTS]
     found = []
     for j in chosen:
         effect = _effect(inputs, j, binary[j], per_sd[c, j] - others[j], errors[j])
@@ -109,4 +110,11 @@ def _effect(inputs: Inputs, j: int, binary: bool, per_sd: float, error: float) -
         "reference": dict(inputs.about.get("references") or {}).get(name),
         "value": value,
         "interval": [value - half, value + half] if np.isfinite(half) else None,
+        "shared": inputs.mixture.n_components_ > 1 and _is_shared(inputs, j),
     }
+
+
+def _is_shared(inputs: Inputs, j: int) -> bool:
+    """Return whether all classes have the same coefficient of a feature by assumption."""
+    shared = getattr(inputs.mixture, "shared", ())
+    return shared == "all" if isinstance(shared, str) else int(j) in list(shared)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.mixture.summary import letters
+from spectralmirror.plotting.membership import draw_membership
 from spectralmirror.plotting.mirror import draw_mirror, draw_spectrum
 from spectralmirror.plotting.mixture import draw_profiles, draw_responsibilities
 from spectralmirror.plotting.spread import draw_spread, row_height
@@ -62,6 +63,8 @@ def draw_figures(data: dict[str, Any]) -> dict[str, str]:
         draw["mirrored"] = partial(_mirror_panel, points, 1)
     if not held_out["reason"]:
         draw["calibration"] = partial(_calibration, data)
+    for number, curve in enumerate((data["membership"] or {"curves": []})["curves"]):
+        draw[f"membership-{number}"] = partial(_membership, data, curve)
     for what in ("rows", "groups"):
         histogram = data["assignments"][what]
         if histogram is not None and mixed:
@@ -137,6 +140,15 @@ def _assignments(histogram: dict[str, Any], ax: Any) -> None:
     draw_responsibilities({**histogram, "components": names}, ax)
     ax.set_title("")
     ax.get_legend().remove()
+    _legend_outside(ax)
+
+
+def _membership(data: dict[str, Any], curve: dict[str, Any], ax: Any) -> None:
+    """Draw the probability of each class along a covariate."""
+    draw_membership({**curve, "components": [c["name"] for c in data["classifiers"]]}, ax)
+    ax.set_xlabel(shortened(curve["covariate"], 2 * LONGEST_NAME))
+    if curve["level"]:
+        ax.set_xticks([0, 1])
     _legend_outside(ax)
 
 

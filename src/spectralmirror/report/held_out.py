@@ -47,12 +47,19 @@ class Sample:
         Their groups, numbered from 0; every row is its own if there are none.
     grouped : bool
         Whether there are groups.
+    membership : ndarray of shape (n, q) or None
+        Covariates of the groups.
     """
 
     X: Any
     positive: NDArray[np.bool_]
     clusters: NDArray[np.intp]
     grouped: bool
+    membership: Any = None
+
+    def of_groups(self, rows: NDArray[np.intp]) -> dict[str, Any]:
+        """Return the covariates of some rows as an argument of the mixture; {} without any."""
+        return {} if self.membership is None else {"membership": self.membership[rows]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +96,8 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
     n_clusters, grouped = int(clusters.max()) + 1, inputs.groups is not None
     if n_clusters < FOLDS:
         return {"reason": f"There are fewer than {FOLDS} {'groups' if grouped else 'rows'}."}
-    rows = Sample(inputs.X[chosen], inputs.positive[chosen], clusters, grouped)
+    Z = None if inputs.membership is None else inputs.membership[chosen]
+    rows = Sample(inputs.X[chosen], inputs.positive[chosen], clusters, grouped, Z)
     predictions, failures = Predictions.empty(len(chosen)), {}
     folds = GroupKFold(FOLDS, shuffle=True, random_state=inputs.seed)
     for number, (fitted, held) in enumerate(folds.split(rows.X, groups=clusters), start=1):
@@ -193,16 +201,19 @@ def _predict_fold(
     single = _single_classifier(inputs.mixture)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about the folds say nothing about the fit
-        mixture.fit(X[fitted], y[fitted], groups=clusters[fitted] if rows.grouped else None)
+        groups = clusters[fitted] if rows.grouped else None
+        mixture.fit(X[fitted], y[fitted], groups=groups, **rows.of_groups(fitted))
         single.fit(X[fitted], y[fitted])
-    predictions.mixture[held] = mixture.predict_proba(X[held])[:, 1]
+    predictions.mixture[held] = mixture.predict_proba(X[held], **rows.of_groups(held))[:, 1]
     predictions.single[held] = single.predict_proba(X[held])[:, 1]
     predictions.constant[held] = rows.positive[fitted].mean()
     if rows.grouped and (mixture.n_components_ > 1 or mixture.spread_kind_ is not None):
         known, later = _halves(held, clusters, rng)
         if len(later):
             history = X[known], y[known], clusters[known]
-            with_history = mixture.predict_proba(X[later], groups=clusters[later], history=history)
+            with_history = mixture.predict_proba(
+                X[later], groups=clusters[later], history=history, **rows.of_groups(later)
+            )
             predictions.with_history[later] = with_history[:, 1]
             own = rng.spawn(1)[0]  # which leaves the halves of later folds as they are
             by_mean = _by_mean(inputs.mixture, rows, fitted, known, later, own)

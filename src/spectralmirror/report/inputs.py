@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.effects.selected import check_two_labels
 from spectralmirror.mixture import LinearClassifierMixture
+from spectralmirror.mixture.summary import constrained
 from spectralmirror.report.text.formatting import value_text
 from spectralmirror.rows.checks import check_features, check_groups
 from spectralmirror.rows.types import Matrix
 
-__all__ = ["Inputs", "check_inputs"]
+__all__ = ["Inputs", "check_inputs", "covariates_of", "without_names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,8 @@ class Inputs:
         Facts from the caller.
     seed : int
         Seed of everything random.
+    membership : ndarray of shape (n, q) or None
+        Covariates of the groups; None if they are not known, or do not matter.
     """
 
     mixture: Any
@@ -56,6 +59,11 @@ class Inputs:
     table: Any
     about: dict[str, Any]
     seed: int
+    membership: Matrix | None = field(default=None, kw_only=True)
+
+    def of_groups(self, rows: Any = slice(None)) -> dict[str, Any]:
+        """Return the covariates of some rows as an argument of the mixture; {} without any."""
+        return {} if self.membership is None else {"membership": self.membership[rows]}
 
     @property
     def positive(self) -> NDArray[np.bool_]:
@@ -78,8 +86,36 @@ class Inputs:
         return np.asarray(self.mixture.feature_scale_)
 
 
+def without_names(mixture: Any) -> Any:
+    """Return a mixture that accepts arrays, and whose parameters call features by number."""
+    shared, signs = constrained(mixture)
+    nameless = copy(mixture)
+    names = [str(name) for name in nameless.__dict__.pop("feature_names_in_", ())]
+    if names:
+        if getattr(mixture, "shared", ()) != "all":
+            nameless.shared = [names.index(name) for name in shared]
+        nameless.signs = {names.index(name): sign for name, sign in signs.items()} or None
+    return nameless
+
+
+def covariates_of(mixture: Any, membership: Any, n: int) -> Matrix | None:
+    """Return covariates as an array, or raise if they are not those of the mixture."""
+    if membership is None or not hasattr(mixture, "membership_names_in_"):
+        return None
+    mixture._lines(membership, n, None)
+    values: Matrix = np.asarray(membership, dtype=np.float64).reshape(n, -1)
+    return values
+
+
 def check_inputs(
-    mixture: Any, X: Any, y: Any, groups: Any, table: Any, about: Any, random_state: Any
+    mixture: Any,
+    X: Any,
+    y: Any,
+    groups: Any,
+    table: Any,
+    about: Any,
+    random_state: Any,
+    membership: Any = None,
 ) -> Inputs:
     """Return the arguments of a report, or raise an error that says which of them is wrong."""
     if not isinstance(mixture, LinearClassifierMixture):
@@ -104,8 +140,10 @@ def check_inputs(
         raise ValueError(f"y must hold the labels that were fitted, {mixture.classes_.tolist()}.")
     numbered = [f"x{j}" for j in range(matrix.shape[1])]
     names = [str(name) for name in getattr(mixture, "feature_names_in_", numbered)]
-    nameless = copy(mixture)
-    nameless.__dict__.pop("feature_names_in_", None)
     seed = int(check_random_state(random_state).randint(2**31))
     numbers = check_groups(groups, len(matrix))
-    return Inputs(nameless, X, matrix, labels, numbers, names, table, dict(about or {}), seed)
+    Z = covariates_of(mixture, membership, len(matrix))
+    return Inputs(
+        without_names(mixture), X, matrix, labels, numbers, names, table, dict(about or {}), seed,
+        membership=Z,
+    )  # fmt: skip

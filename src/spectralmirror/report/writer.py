@@ -21,6 +21,7 @@ def write_report(
     groups: Any = None,
     choices: Any = None,
     alternatives: Any = None,
+    membership: Any = None,
     table: Any = None,
     about: dict[str, Any] | None = None,
     random_state: Any = 0,
@@ -41,6 +42,8 @@ def write_report(
         Rows that share their classifier. Required if the mixture was fitted with groups.
     choices, alternatives : array-like of shape (n_samples,), default=None
         For choices, as in :func:`collect`.
+    membership : array-like of shape (n_samples, n_covariates), default=None
+        As in :func:`collect`.
     table : polars DataFrame, default=None
         As in :func:`collect`.
     about : dict, default=None
@@ -54,8 +57,8 @@ def write_report(
         The data of the report, as :func:`collect` returns them.
     """
     data = collect(
-        mixture, X, y, groups=groups, choices=choices, alternatives=alternatives, table=table,
-        about=about, random_state=random_state,
+        mixture, X, y, groups=groups, choices=choices, alternatives=alternatives,
+        membership=membership, table=table, about=about, random_state=random_state,
     )  # fmt: skip
     page = render(data)
     with written_whole(Path(path)) as unfinished:

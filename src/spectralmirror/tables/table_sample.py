@@ -35,6 +35,8 @@ class TableSample:
         Number of complete rows in the files.
     choices : ndarray or None
         For choices: the number of each row's set.
+    membership : ndarray or None
+        Covariates of the groups.
     """
 
     X: NDArray[Any]
@@ -43,6 +45,7 @@ class TableSample:
     table: Any
     n_rows: int
     choices: NDArray[Any] | None = None
+    membership: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +58,21 @@ class _Piece:
     table: Any
     keys: NDArray[np.uint64]
     choices: NDArray[Any] | None
+    membership: NDArray[Any] | None
 
     def below(self, limit: int) -> _Piece:
         """Return the rows whose hash is below a limit."""
         if limit == 2**64:
             return self
         rows = self.keys < np.uint64(limit)
-        groups = None if self.groups is None else self.groups[rows]
-        choices = None if self.choices is None else self.choices[rows]
+        groups, choices, membership = (
+            None if values is None else values[rows]
+            for values in (self.groups, self.choices, self.membership)
+        )
         table = self.table.filter(pa.array(rows))
-        return _Piece(self.X.T[:, rows].T, self.y[rows], groups, table, self.keys[rows], choices)
+        return _Piece(
+            self.X.T[:, rows].T, self.y[rows], groups, table, self.keys[rows], choices, membership
+        )
 
 
 def sample_rows(
@@ -97,8 +105,8 @@ def sample_rows(
         if isinstance(columns, pa.RecordBatch):
             columns = pa.Table.from_batches([columns])
         assert known.y is not None  # as labels were asked for
-        piece = _Piece(known.X, known.y, known.groups, columns, keys, known.choices)
-        pieces.append(piece.below(limit))
+        own = known.X, known.y, known.groups, columns, keys, known.choices, known.membership
+        pieces.append(_Piece(*own).below(limit))
         n_rows += len(known.X)
         n_kept += len(pieces[-1].keys)
         while n_kept > most:
@@ -116,4 +124,10 @@ def sample_rows(
         pl.from_arrow(pa.concat_tables([p.table for p in pieces], promote_options="default")),
         n_rows,
         None if model.choices is None else np.concatenate([piece.choices for piece in pieces]),
+        _joined([piece.membership for piece in pieces]),
     )
+
+
+def _joined(parts: list[NDArray[Any] | None]) -> NDArray[Any] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if known else None
