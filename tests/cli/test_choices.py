@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from spectralmirror import ChoiceMixture, load
-from tests.helpers.choices import NAMES, arrays, survey
+from tests.helpers.choices import NAMES, arrays, survey, widened
 from tests.helpers.command_line import run
 
 LONG = ["--choice-set", "case", "--alternative", "alt", "--chosen", "chosen", "--group", "who"]
@@ -208,6 +208,11 @@ BAD = [
     ([*LONG, "--choice-set", "cas"], "did you mean 'case'?"),
     (["--choice-set", "case", "--chosen", "case"], "cannot be the label and describe choice sets"),
     (["--choice-set", "case", "--chosen", "alt"], "has 4 different values"),
+    (["--wide", "--choice-set", "case", "--chosen", "alt"], "--wide has one line for each choice"),
+    (["--wide"], "Which column says which alternative was chosen?"),
+    (["--wide", "--chosen", "alt"], "do not occur before or after the names of columns"),
+    (["--wide", "--chosen", "choise"], "has no column 'choise'"),
+    ([*LONG, "--outside", "none"], "--outside and --available belong to --wide"),
     (["--choice-set", "income", "--chosen", "chosen"], "of 'income' begins in row 0 of"),
 ]
 
@@ -217,3 +222,48 @@ def test_bad_options(folder, tmp_path, options, sentence):
     done = run("fit", folder / "survey.csv", *options, "-o", tmp_path / "m.skops", code=2)
     assert sentence in " ".join(done.stderr.split())
     assert not (tmp_path / "m.skops").exists()
+
+
+def test_wide_form_is_fitted_as_the_long_form(folder, tmp_path):
+    frame = survey()
+    widened(frame).write_csv(tmp_path / "wide.csv")
+    done = run("fit", tmp_path / "wide.csv", "--wide", "--chosen", "choice", "--group", "who",
+               "-k", 2, "--spread", "none", "-o", tmp_path / "wide.skops")  # fmt: skip
+    assert "2 hidden classes behind" in done.stdout
+    model, long = load(tmp_path / "wide.skops"), load(folder / "model.skops")
+    assert model.recipe.names == NAMES
+    np.testing.assert_allclose(model.mixture.coef_, long.mixture.coef_, rtol=1e-6)
+    shown = run("inspect", tmp_path / "wide.skops").stdout
+    assert "one line for each choice; 'choice' names the chosen alternative" in shown
+    assert "alternative 'b': columns such as x_b" in shown
+    new = widened(frame).drop("choice")  # what was chosen is not needed
+    new.write_csv(tmp_path / "new.csv")
+    done = run("predict", tmp_path / "wide.skops", tmp_path / "new.csv", "-o", tmp_path / "p.csv")
+    found = read(tmp_path / "p.csv")
+    assert found.columns == ["who", "(choice set)", "alternative", "prediction", "probability"]
+    X, _, case, _ = arrays(frame)
+    expected = long.mixture.predict_proba(long.named(X), choices=case)
+    np.testing.assert_allclose(found["probability"], expected, rtol=1e-6)
+    run("cluster", tmp_path / "wide.skops", tmp_path / "wide.csv", "--by-group",
+        "-o", tmp_path / "c.csv")  # fmt: skip
+    assert len(read(tmp_path / "c.csv")) == 80
+
+
+def test_constants_and_outside_options_in_wide_form(tmp_path):
+    frame = widened(survey(60, sizes=False))
+    choice = frame["choice"].to_list()
+    frame = frame.with_columns(
+        choice=pl.Series(["nothing" if i % 5 == 0 else one for i, one in enumerate(choice)])
+    )
+    frame.write_csv(tmp_path / "wide.csv")
+    command = ["fit", tmp_path / "wide.csv", "--wide", "--chosen", "choice", "--group", "who"]
+    refused = run(*command, "-o", tmp_path / "m.skops", code=2)
+    assert "with --outside" in refused.stderr
+    run(*command, "--outside", "nothing", "--constants", "-k", 1, "--spread", "none",
+        "-o", tmp_path / "m.skops")  # fmt: skip
+    model = load(tmp_path / "m.skops")
+    assert model.recipe.names[:4] == [f"alternative={one}" for one in ("b", "c", "d", "nothing")]
+    done = run("predict", tmp_path / "m.skops", tmp_path / "wide.csv", "-o", tmp_path / "p.csv")
+    # with a constant of its own, each share is about the observed one
+    line = next(line.split() for line in done.stdout.splitlines() if "nothing" in line)
+    assert float(line[1].strip("%")) == pytest.approx(20, abs=0.5)

@@ -36,3 +36,15 @@ def arrays(frame):
     """Return features, choices, sets and persons."""
     columns = (frame[name].to_numpy() for name in ("chosen", "case", "who"))
     return (frame[NAMES].to_numpy(), *columns)
+
+
+def widened(frame, pattern="{}_{}"):
+    """Return choices in wide form; alternatives that are not there have empty columns."""
+    wide = frame.select("case", "who", "income").unique(maintain_order=True)
+    for name in NAMES:
+        for alternative in sorted(frame["alt"].unique()):
+            mine = frame.filter(pl.col("alt") == alternative)
+            column = pattern.format(name, alternative)
+            wide = wide.join(mine.select("case", pl.col(name).alias(column)), "case", "left")
+    chosen = frame.filter(pl.col("chosen") == 1).select("case", pl.col("alt").alias("choice"))
+    return wide.join(chosen, "case", "left", maintain_order="left").drop("case")

@@ -40,7 +40,7 @@ def test_every_name_stands_for_a_class_that_exists():
     for name, current in CLASSES.items():
         module, _, kind = current.rpartition(".")
         assert isinstance(getattr(import_module(module), kind), type), name
-    later = {"spectralmirror.ChoiceColumns", "spectralmirror.ChoiceMixture"}
+    later = {f"spectralmirror.{name}" for name in ("ChoiceColumns", "ChoiceMixture", "WideForm")}
     assert set(FORMAT_1.values()) == set(CLASSES) - later
     assert set(current_names()) == set(CLASSES) | set(FORMAT_1)
     assert set(current_names().values()) == set(stored_names())

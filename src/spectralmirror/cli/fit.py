@@ -109,10 +109,33 @@ def fit(
         str | None, column_option("With --choice-set: which alternative a row is.")
     ] = None,
     chosen: Annotated[
-        str | None, column_option("With --choice-set: whether a row was chosen, as 1 or 0.")
+        str | None,
+        column_option("Whether a row was chosen, as 1 or 0; with --wide, which alternative was."),
+    ] = None,
+    wide: Annotated[
+        bool,
+        typer.Option(
+            "--wide", help="Choices, one line each: price_a, price_b, ... or price1, price2, ..."
+        ),
+    ] = False,
+    outside: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE",
+            help="With --wide: the value of --chosen for none of the alternatives.",
+            show_default=False,
+        ),
+    ] = None,
+    available: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FEATURE",
+            help="With --wide: columns such as FEATURE_a that are 0 where a was not available.",
+            show_default=False,
+        ),
     ] = None,
     constants: Annotated[
-        bool, typer.Option("--constants", help="With --alternative: a constant for each of them.")
+        bool, typer.Option("--constants", help="Choices: a constant for each alternative.")
     ] = False,
     membership: Membership = None,
     known: Known = None,
@@ -153,7 +176,7 @@ def fit(
 
         spectralmirror fit trips.csv --label mode --group who --membership age
     """
-    survey = ChoiceOptions(choice_set, alternative, chosen, constants)
+    survey = ChoiceOptions(choice_set, alternative, chosen, constants, wide, outside, available)
     if survey.given:
         column = survey.column(label, pairs, winner)
         survey.check_model(response, spread, intercept)
@@ -184,7 +207,7 @@ def fit(
         from spectralmirror.tables.sides import sides_of
         from spectralmirror.tables.storage import save
 
-        readers = readers_of(files, separator)
+        readers = survey.readers(readers_of(files, separator), column, group)
         sides = None if pairs is None else sides_of(pairs, agreed_types(readers))
         roles = ColumnRoles(
             label=column,
@@ -195,9 +218,7 @@ def fit(
             pairs=sides,
             missing=str(missing),
             positive=positive,
-            choices=split_names(choice_set, readers),
-            alternative=alternative,
-            constants=constants,
+            **survey.columns(readers),
             **class_columns(membership, known, shared, sign, readers, sides),
         )
         options: dict[str, Any] = {

@@ -103,6 +103,20 @@ def _finite(value: float) -> float | None:
     return float(value) if isfinite(value) else None
 
 
+def _choice_lines(fitted: FittedTable, positive: str) -> Iterator[str]:
+    """Yield how choice sets stand in the file."""
+    assert fitted.choices is not None
+    form = fitted.choices.wide
+    if form is None:
+        sets = listed(fitted.choices.sets)
+        yield f"choice set {sets}: chosen where {fitted.label!r} is {positive}"
+        return
+    yield f"one line for each choice; {form.chosen!r} names the chosen alternative"
+    for name, side in form.sides:
+        columns = "all features 0" if not side else f"columns such as {column_of(side, 'x')}"
+        yield f"  alternative {name!r}: {columns}"
+
+
 def _column_lines(fitted: FittedTable) -> Iterator[str]:
     """Yield where the rows came from, and what each column became."""
     about, recipe = fitted.about, fitted.recipe
@@ -114,9 +128,8 @@ def _column_lines(fitted: FittedTable) -> Iterator[str]:
     elif fitted.choices is None:
         yield f"label {fitted.label!r}: {positive} counts as +1, {negative} as -1"
     else:
-        sets = listed(fitted.choices.sets)
-        yield f"choice set {sets}: chosen where {fitted.label!r} is {positive}"
-        if fitted.choices.alternative is not None:
+        yield from _choice_lines(fitted, positive)
+        if fitted.choices.alternative is not None and fitted.choices.wide is None:
             yield f"alternative {fitted.choices.alternative!r}"
     if fitted.group:
         yield f"{'group' if fitted.choices is None else 'person'} {fitted.group!r}"

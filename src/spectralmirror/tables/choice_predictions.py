@@ -14,6 +14,7 @@ from spectralmirror.mixture.summary import letters
 from spectralmirror.rows.files.reader import Reader
 from spectralmirror.rows.files.writers import check_kind, writing
 from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.tables.choice_readers import choice_readers
 from spectralmirror.tables.features import as_text
 from spectralmirror.tables.known_rows import KnownRows, known_rows
 from spectralmirror.tables.labelled_rows import LabelledRows
@@ -41,6 +42,8 @@ def write_choices(
     Shares of the alternatives, by class and overall, are returned: those of strangers.
     """
     check_kind(output)
+    assert model.choices is not None
+    readers = choice_readers(readers, model.choices, model.group)
     past = _history(model, readers, history, missing, listen)
     kept = _identifying(model, readers, keep)
     columns = OutputRows(readers, output, kept, ["prediction", "probability"])
@@ -196,6 +199,8 @@ def write_choice_clusters(
 ) -> dict[str, Any]:
     """Write the class of the person of every row, from all of their choices in the files."""
     check_kind(output)
+    assert model.choices is not None
+    readers = choice_readers(readers, model.choices, model.group)
     k, grouped = model.mixture.n_components_, model.group is not None
     called = np.array(letters(k))
     of_persons = model.group_weights(readers, missing, listen) if grouped else {}

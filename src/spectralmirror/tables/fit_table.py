@@ -13,13 +13,13 @@ from spectralmirror.rows.files.readers import count_rows
 from spectralmirror.rows.files.scan import Scan
 from spectralmirror.rows.messages import did_you_mean, listed
 from spectralmirror.rows.part import Part
+from spectralmirror.tables.choice_readers import choice_readers
 from spectralmirror.tables.choose_features import ChosenFeatures, choose_features
 from spectralmirror.tables.column_roles import ColumnRoles
 from spectralmirror.tables.encoded_rows import EncodedRows
 from spectralmirror.tables.features import Recipe
 from spectralmirror.tables.problems import missing_sentence
 from spectralmirror.tables.set_columns import SET, ChoiceColumns
-from spectralmirror.tables.set_reader import SetReader
 from spectralmirror.tables.table_model import FittedTable, named_features
 
 __all__ = ["fit_table"]
@@ -59,7 +59,7 @@ def fit_table(
     """
     total = count_rows(readers)
     if roles.choices:
-        readers = [SetReader(readers, roles.choices, roles.group)]
+        readers = choice_readers(readers, ChoiceColumns(tuple(roles.choices)), roles.group)
     chosen = choose_features(readers, roles, lambda n: listen("looking at columns", n, total))
     recipe = chosen.recipe
     if roles.choices:
@@ -86,7 +86,10 @@ def fit_table(
     else:
         mixture.fit(Scan(rows))
     about = _about(chosen, roles, source)
-    choices = ChoiceColumns(tuple(roles.choices), roles.alternative) if roles.choices else None
+    choices = None
+    if roles.choices:
+        wide = getattr(readers[0], "form", None)
+        choices = ChoiceColumns(tuple(roles.choices), roles.alternative, wide)
     return FittedTable(
         mixture, recipe, roles.label, roles.group, roles.missing, about, choices, chosen.membership
     )

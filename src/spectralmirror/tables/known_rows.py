@@ -17,12 +17,13 @@ from spectralmirror.rows.files.reader import Batch, Reader
 from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
 from spectralmirror.rows.sets import of_whole_sets
 from spectralmirror.rows.types import Matrix
+from spectralmirror.tables.choice_readers import choice_readers
 from spectralmirror.tables.column_roles import agreed_types, check_single
 from spectralmirror.tables.column_stats import check_present, n_missing, present
 from spectralmirror.tables.features import Category, Recipe, kind_of
 from spectralmirror.tables.problems import missing_sentence
 from spectralmirror.tables.set_columns import SET
-from spectralmirror.tables.set_reader import SetReader, check_chosen_in
+from spectralmirror.tables.set_reader import check_chosen_in
 from spectralmirror.tables.sides import column_of
 from spectralmirror.tables.table_error import TableError, refuse
 
@@ -117,11 +118,11 @@ def known_rows(
     recipes = [recipe] if of_groups is None else [recipe, of_groups]
     encoded = [name for one in recipes for name in one.columns]
     columns = list(dict.fromkeys([*encoded, *required, *keep]))
+    if model.choices is not None:
+        readers = choice_readers(readers, model.choices, model.group)
+        columns = list(dict.fromkeys([*columns, *model.choices.sets, SET]))
     for reader in readers:
         check_present(reader, columns)
-    if model.choices is not None:
-        readers = [SetReader(readers, model.choices.sets, model.group)]
-        columns = list(dict.fromkeys([*columns, *model.choices.sets, SET]))
     check_single(agreed_types(readers), required)
     numbers = [name for one in recipes for name in one.numbers]
     for one in recipes:

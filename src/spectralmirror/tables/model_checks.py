@@ -79,6 +79,22 @@ def _are_choices(choices: Any, mixture: Any) -> bool:
         and _has_only_fields(choices)
         and _are_texts(choices.sets, tuple)
         and isinstance(choices.alternative, str | None)
+        and _is_wide(choices.wide)
+    )
+
+
+def _is_wide(form: Any) -> bool:
+    """Return whether alternatives have sides and features, or choices are in long form."""
+    if form is None:
+        return True
+    return (
+        _has_only_fields(form)
+        and isinstance(form.chosen, str)
+        and _are_texts(form.features, tuple)
+        and type(form.sides) is tuple
+        and len(form.sides) > 1
+        and all(_are_texts(pair, tuple) and len(pair) == 2 for pair in form.sides)
+        and isinstance(form.available, str | None)
     )
 
 

@@ -22,6 +22,7 @@ CLASSES = {
     "spectralmirror.Recipe": "spectralmirror.tables.features.Recipe",
     "spectralmirror.SpectralMirror": "spectralmirror.subspace.estimator.SpectralMirror",
     "spectralmirror.Start": "spectralmirror.mixture.starts.Start",
+    "spectralmirror.WideForm": "spectralmirror.tables.wide_form.WideForm",
     "spectralmirror.Whitening": "spectralmirror.subspace.whitening.Whitening",
 }
 #: Files of format 1 name the modules in which the classes were then.
