@@ -109,6 +109,12 @@ def test_membership_and_known_classes(rows):
     there_too = {name: there[column] for name, column in columns.items()}
     there_too["membership"] = frame.groupby("who")[COVARIATES].first()
     assert_alike(mixture().fit(there[NAMES], there["y"], **there_too), expected)
+    P = expected.predict_proba(there[NAMES], membership=there[COVARIATES])
+    Z = frame[COVARIATES]
+    np.testing.assert_allclose(P.compute(), expected.predict_proba(frame[NAMES], membership=Z))
+    who = expected.predict_component(there[NAMES], there["y"], membership=there[COVARIATES])
+    alone = expected.predict_component(frame[NAMES], frame["y"], membership=Z)
+    np.testing.assert_array_equal(who.compute(), alone)
     changed = frame.assign(age=frame["age"] + 1.0 * (np.arange(len(frame)) == 17))
     there = dd.from_pandas(changed, npartitions=3)
     with pytest.raises(ValueError, match=f"change inside group {frame['who'].iloc[17]}:"):

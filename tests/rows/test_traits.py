@@ -115,6 +115,25 @@ def test_sums_of_parts_are_those_of_all_rows(frame):
     assert added.n_varying == total.n_varying > 0
 
 
+def test_predictions_to_a_file_use_its_covariates(frame, in_memory, tmp_path):
+    rows = frame.sort_values("who", kind="stable")
+    path = SOURCES["parquet"](pl.from_pandas(rows), tmp_path)
+    fitted, Z = in_memory[False], rows[COVARIATES]
+    turned = {"features": NAMES, "membership": COVARIATES[::-1], "block_bytes": SMALL}
+    scan(path, **turned).map_to(tmp_path / "p.parquet", fitted.predict_proba)
+    found = pl.read_parquet(tmp_path / "p.parquet")["probability_yes"]
+    expected = fitted.predict_proba(rows[NAMES], membership=Z)[:, 1]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    grouped = scan(path, label="y", groups="who", **turned)
+    grouped.map_to(tmp_path / "c.parquet", fitted.component_proba)
+    found = pl.read_parquet(tmp_path / "c.parquet")["component_1"]
+    expected = fitted.component_proba(rows[NAMES], rows["y"], rows["who"], membership=Z)[:, 1]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
+    scan(path, features=NAMES).map_to(tmp_path / "a.parquet", fitted.predict_proba)
+    found = pl.read_parquet(tmp_path / "a.parquet")["probability_yes"]
+    np.testing.assert_allclose(found, fitted.predict_proba(rows[NAMES])[:, 1], rtol=1e-9)
+
+
 @pytest.mark.parametrize("contiguous", [False, True])
 def test_groups_that_do_not_agree_are_named(contiguous, frame, tmp_path):
     changed = frame.copy()

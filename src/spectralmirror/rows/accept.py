@@ -116,24 +116,25 @@ def on_parts(
                     f"{method.__name__} takes Dask collections without a history: its persons may "
                     "be in any partition. Compute them first."
                 )
-            if given.get("membership") is not None:
-                raise ValueError(
-                    f"{method.__name__} takes Dask collections without membership: its lines may "
-                    "be in any partition. Compute them first."
-                )
             if np.ndim(given.get("component_weights", 0)) > 1:
                 raise ValueError(
                     "component_weights must hold one number per component for Dask collections."
                 )
-            labels = [given["y"]] if "y" in given else []
+            names = [n for n in ("y", "membership") if given.get(n) is not None]
             others = {n: v for n, v in given.items() if n in ("component_weights", "averaged")}
-            bound = partial(method, self, **others)
-            return lazily(bound, X, *labels, width=width(self), dtype=dtype(self))
+            bound = partial(_with_columns, partial(method, self, **others), tuple(names))
+            aligned = [given[name] for name in names]
+            sizes = {"width": width(self), "dtype": dtype(self)}
+            return lazily(bound, X, *aligned, names=names, **sizes)
 
         wrapper.takes_named_matrix = True  # type: ignore[attr-defined]
         return cast(Method, wrapper)
 
     return decorate
+
+
+def _with_columns(method: Callable[..., Any], names: tuple[str, ...], X: Any, *columns: Any) -> Any:
+    return method(X, **dict(zip(names, columns, strict=True)))
 
 
 def count_scans(estimator: Any, grouped: GroupedRows) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import getitem
 from typing import Any, TypeVar
@@ -62,15 +62,24 @@ def dask_rows(
     return group_rows(rows, partitions, trait_columns(membership, known)), names
 
 
-def lazily(method: Callable[..., Any], X: Any, *columns: Any, width: int | None, dtype: Any) -> Any:
+def lazily(
+    method: Callable[..., Any],
+    X: Any,
+    *columns: Any,
+    names: Sequence[str],
+    width: int | None,
+    dtype: Any,
+) -> Any:
     """Apply a method that takes rows to every partition; the result is a Dask array.
 
+    `names` says what errors call the columns.
     `width` is the number of columns that the method returns, or None for one number per row.
     """
     import dask.array as da
 
     _, _, blocks = _blocks(X)
-    others = [_aligned("y", values, X, len(blocks)) for values in columns]
+    named = zip(names, columns, strict=True)
+    others = [_aligned(name, values, X, len(blocks)) for name, values in named]
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(blocks)
     tail = () if width is None else (width,)
     empty = np.empty((0, *tail), dtype=dtype)

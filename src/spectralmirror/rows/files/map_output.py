@@ -30,7 +30,7 @@ def map_parts(
     """Apply a method to all parts of a source, and write what it returns."""
     apply = RowMethod.of(method, parts)
     if apply.names is not None and hasattr(parts, "with_features"):
-        parts = parts.with_features(apply.names)
+        parts = parts.with_features(apply.names, apply.covariates)
     size = block_rows(block_bytes, parts.n_features, parts.dtype)
     read = (part for part in parts.read(size, parts.dtype, keep) if len(part))
     with writing(path) as append:
@@ -45,13 +45,15 @@ class RowMethod:
     Attributes
     ----------
     method : callable
-        X, and perhaps y and groups -> an array of one value or line per row.
+        X, and perhaps y, groups and membership -> an array of one value or line per row.
     labelled, grouped : bool
         Whether it is given labels, and groups.
     names : list of str or None
         The names of the features that the model was fitted to.
     chooses : bool
         Whether it is given choice sets, and its labels say what was chosen.
+    covariates : tuple of str
+        The covariates of membership that it is given; empty if there are none.
     """
 
     method: Callable[..., Any]
@@ -59,6 +61,7 @@ class RowMethod:
     grouped: bool
     names: list[str] | None
     chooses: bool = False
+    covariates: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, method: Callable[..., Any], parts: Any) -> RowMethod:
@@ -77,6 +80,7 @@ class RowMethod:
             "groups" in taken and parts.has_groups and (labelled or not chooses),
             None if names is None else list(names),
             chooses,
+            _covariates(method, parts) if "membership" in taken else (),
         )
         if label in taken and taken[label].default is inspect.Parameter.empty and not labelled:
             raise ValueError(f"{found.name} needs labels: name their column, scan(..., label=).")
@@ -98,6 +102,8 @@ class RowMethod:
             given["choices"] = part.choices
         if self.grouped:
             given["groups"] = part.groups
+        if self.covariates and part.traits is not None:
+            given["membership"] = part.traits[:, : len(self.covariates)]
         try:
             columns = self._columns(np.asarray(self.method(self._named(part.X), **given)), part)
             twice = set(part.kept) & set(columns)
@@ -142,6 +148,13 @@ class RowMethod:
         if self.name == "component_proba":
             return [f"component_{j}" for j in range(width)]
         return [f"{self.name}_{j}" for j in range(width)]
+
+
+def _covariates(method: Callable[..., Any], parts: Any) -> tuple[str, ...]:
+    """Return the covariates of membership that the model was fitted to, if the rows have any."""
+    wanted = getattr(getattr(method, "__self__", None), "membership_names_in_", ())
+    columns = parts.trait_columns
+    return tuple(wanted) if columns is not None and columns.names else ()
 
 
 def _name(method: Callable[..., Any]) -> str:

@@ -190,9 +190,10 @@ class Scan:
             The file to write: .parquet, .arrow, .feather, .csv or .csv.gz.
         method : callable
             For example ``mirror.transform``, ``mixture.predict`` or ``mixture.component_proba``.
-            It is called with X, with y if it takes labels, and with groups if it takes them. A
-            model that was fitted to named features gets those columns, whatever else was scanned.
-            Rows of a group must then be contiguous in the files.
+            It is called with X, with y if it takes labels, and with groups if it takes them; if the
+            scan has columns of membership, with those that the model was fitted to. A model that
+            was fitted to named features gets those columns, whatever else was scanned. Rows of a
+            group must then be contiguous in the files.
         keep : list of str, default=()
             Columns to copy from the source, such as an identifier.
         """
