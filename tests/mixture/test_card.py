@@ -140,6 +140,14 @@ def test_persons_who_differ_inside_a_class():
     assert "inside the classes" not in html
 
 
+def test_covariates_of_membership(data):
+    X, y, groups = data
+    Z = pd.DataFrame({"<age>": np.linspace(-1, 1, 300), "income": np.arange(300) % 7})
+    mixture = LinearClassifierMixture(2, init=PROFILES / [1, 10, 1, 0.1], subspace=None)
+    html = card(mixture.fit(X, y, groups=groups, membership=Z))
+    assert "Weights depend on &lt;age&gt;, income; these are averages." in html
+
+
 def test_directions_have_no_intervals(data):
     X, y, groups = data
     html = card(LinearClassifierMixture(1, response="hard").fit(X, y, groups=groups))

@@ -112,6 +112,9 @@ def _what(mixture: Any) -> str:
     parts[1] += "."
     if choices.spread is not None:
         parts.append(f"Persons of a class differ ({choices.spread}).")
+    covariates = getattr(mixture, "membership_names_in_", ())
+    if len(covariates):
+        parts.append(f"Weights depend on {', '.join(map(str, covariates))}; these are averages.")
     return " ".join(parts)
 
 
