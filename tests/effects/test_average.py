@@ -11,12 +11,8 @@ from scipy.special import expit, ndtr
 
 import spectralmirror
 from spectralmirror import ChoiceMixture, LinearClassifierMixture
-from spectralmirror.datasets import (
-    make_choice_mixture,
-    make_linear_classifier_mixture,
-    make_multinomial_mixture,
-)
-from spectralmirror.effects import average_effects, ratios
+from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
+from spectralmirror.effects import average_effects
 from tests.helpers.mixtures import fitted
 
 PROFILES = np.array([[3.0, -1.0, 1.0], [-1.0, 2.0, 0.5]])
@@ -245,11 +241,14 @@ def test_choices_have_shares_and_elasticities_instead():
         average_effects(mixture, X)
 
 
-@pytest.mark.parametrize("function", [average_effects, lambda m, X: ratios(m, 0, 1)])
-def test_several_labels_are_refused(function):
-    X, y, _ = make_multinomial_mixture(300, 2, n_components=1, random_state=0)
-    with pytest.raises(ValueError, match="takes mixtures of two labels, but this one has 3"):
-        function(LinearClassifierMixture(1).fit(X, y), X)
+def test_the_other_label_has_the_opposite_effects():
+    X, y, groups = drawn(900, 3)
+    mixture = fitted(X, y, groups=groups)
+    yes, no = average_effects(mixture, X), average_effects(mixture, X, label="no")
+    assert (yes.label, no.label) == ("yes", "no")
+    np.testing.assert_array_equal(no.estimate, -yes.estimate)
+    np.testing.assert_array_equal(no.standard_error, yes.standard_error)
+    np.testing.assert_allclose(no.lower, -yes.upper)
 
 
 def test_hard_labels_have_effects_without_errors():
@@ -266,6 +265,7 @@ def test_hard_labels_have_effects_without_errors():
         ({"features": ["speed"]}, "There is no feature 'speed': the model has 'x0', 'x1', 'x2'"),
         ({"features": [7]}, "an index below 3, got 7"),
         ({"features": []}, "features is empty"),
+        ({"label": 2}, r"label must be one of \['no', 'yes'\], got 2"),
         ({"level": 95}, "level must lie between 0 and 1"),
         ({"component_weights": [[0.5, 0.5]]}, "must hold 2 numbers, one for each class"),
     ],

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 import spectralmirror
 from spectralmirror import LinearClassifierMixture, MixtureWarning, SpectralMirror
-from spectralmirror.effects import average_effects, ratios
+from spectralmirror.effects import ratios
 from spectralmirror.metrics import component_error
 from spectralmirror.mixture import fit_base
 from spectralmirror.mixture.label_contrasts import LabelContrasts
@@ -259,7 +259,6 @@ def test_bootstrap(fitted):
 def test_what_describes_two_labels_says_so(fitted, tmp_path):
     mixture, X, y, groups, *_ = fitted
     for call in (
-        lambda: average_effects(mixture, X),
         lambda: ratios(mixture, 0, 1),
         lambda: plot_spread(mixture),
         lambda: write_report(mixture, X, y, tmp_path / "page.html", groups=groups),

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.effects.derivatives import EffectSums, Model, OtherValues
 from spectralmirror.effects.results import LEVELS, OVERALL, SLOPE, AverageEffects
 from spectralmirror.effects.selected import (
-    check_two_labels,
     checked_weights,
     feature_index,
     feature_names,
 )
+from spectralmirror.effects.several_labels import LabelModel
 from spectralmirror.mixture.choice_estimator import ChoiceMixture
 from spectralmirror.mixture.summary import letters, quantile
 from spectralmirror.rows.checks import check_features, is_dask
@@ -36,9 +36,10 @@ def average_effects(
     features: Any = None,
     sample_weight: Any = None,
     component_weights: Any = None,
+    label: Any = None,
     level: float = 0.95,
 ) -> AverageEffects:
-    """Return the average change of P(y = classes_[1] | x) with each feature.
+    """Return the average change of P(y = label | x) with each feature.
 
     Averages are over the rows of X. For a feature whose values in X are all 0 or 1, this is the
     mean of P(x with 1) - P(x with 0); for others it is the mean of the derivative dP/dx_j. If
@@ -66,6 +67,9 @@ def average_effects(
         Weights of the rows.
     component_weights : array-like of shape (k,), default=None
         Weights to use in place of `weights_` for the last line, taken as known.
+    label : default=None
+        The label whose probability changes. None means the second of two, `classes_[1]`; one of
+        more than two must be named.
     level : float, default=0.95
         Confidence level of the intervals.
 
@@ -90,14 +94,17 @@ def average_effects(
             "average_effects is for labels. What a feature does to choices depends on the other "
             "alternatives: see model.elasticities, and model.shares of changed features."
         )
-    check_two_labels(model, "average_effects")
+    asked, sign = _label(model, label)
     q, names = quantile(model, level), feature_names(model)
     chosen = range(len(names)) if features is None else _listed(features)
     indices = np.array([feature_index(model, one) for one in chosen], dtype=np.intp)
     p, weights_known = checked_weights(model, component_weights)
     rows = _rows(model, X, sample_weight)
     discrete = reduce(rows, OtherValues.of).count[indices] == 0
-    sums = reduce(rows, partial(EffectSums.of, Model.of(model, indices, discrete)))
+    if len(model.classes_) > 2:
+        sums = reduce(rows, LabelModel.of(model, asked, indices, discrete).sums)
+    else:
+        sums = reduce(rows, partial(EffectSums.of, Model.of(model, indices, discrete)))
     by_class = sums.effects / sums.weight
     estimate = np.vstack([by_class, p @ by_class])
     errors = np.full(estimate.shape, np.nan)
@@ -106,8 +113,9 @@ def average_effects(
         slopes = _slopes(sums, p, by_class, len(C), weights_known=weights_known)
         variances = np.einsum("cji,cji->cj", slopes @ C, slopes)
         errors = np.sqrt(np.maximum(variances, 0))
+    estimate *= sign
     return AverageEffects(
-        model.classes_[1],
+        model.classes_[[asked]].tolist()[0],
         [*letters(model.n_components_), OVERALL],
         [names[j] for j in indices],
         [LEVELS if one else SLOPE for one in discrete],
@@ -141,11 +149,24 @@ def _slopes(
     return found
 
 
+def _label(model: Any, label: Any) -> tuple[int, float]:
+    """Return which label is meant, and the sign of its effects if there are two."""
+    labels = model.classes_.tolist()
+    if label is None:
+        if len(labels) > 2:
+            raise ValueError(f"label is missing: name one of the labels {labels}.")
+        return 1, 1.0
+    if label not in labels:
+        raise ValueError(f"label must be one of {labels}, got {label!r}.")
+    asked = labels.index(label)
+    return asked, -1.0 if len(labels) == 2 and asked == 0 else 1.0
+
+
 def _joint_covariance(model: Any) -> Matrix | None:
     """Return `covariance_`, or None for models that have none of the weights."""
-    k, d = model.coef_.shape
+    size = model.coef_.size + model.intercept_.size + model.n_components_
     C: Matrix | None = model.covariance_
-    return None if C is None or len(C) < k * (d + 2) else C
+    return None if C is None or len(C) < size else C
 
 
 def _rows(model: Any, X: Any, sample_weight: Any) -> Any:

@@ -28,7 +28,7 @@ class AverageEffects:
     Attributes
     ----------
     label : object
-        The label whose probability changes, `classes_[1]`.
+        The label whose probability changes.
     components : list of str
         "A", "B", ... for the classes, heaviest first, and "overall".
     features : list of str
