@@ -95,13 +95,27 @@ def test_a_history_of_dask_rows_is_refused():
         mixture.predict_proba(da.from_array(X), history=(X, y, g))
 
 
-def test_too_many_labels_for_the_nodes_are_reported():
-    """400 labels determine all six coefficients of a person: few nodes are near them."""
+def of_many_labels(size):
+    """So many labels of 12 persons with six coefficients."""
     rng = np.random.default_rng(0)
     n, d = 12, 6
-    X = rng.standard_normal((400 * n, d))
-    g = np.repeat(np.arange(n), 400)
+    X = rng.standard_normal((size * n, d))
+    g = np.repeat(np.arange(n), size)
     U = np.array([1.5, -1.0, 0.5, 1.0, 0.0, -0.5]) + rng.standard_normal((n, d))
     y = rng.uniform(size=len(X)) < 1 / (1 + np.exp(-np.einsum("ij,ij->i", X, U[g])))
+    return X, y, g
+
+
+def test_too_many_labels_for_the_nodes_are_reported():
+    """200 labels determine all six coefficients of a person: nodes are soon outside."""
+    X, y, g = of_many_labels(200)
+    with pytest.warns(MixtureWarning, match="many labels for so many coefficients"):
+        fitted(X, y, 1, g, spread="diagonal", l2=0.1)
+
+
+def test_many_labels_have_nodes_of_each_persons_own(monkeypatch):
+    X, y, g = of_many_labels(60)
+    fitted(X, y, 1, g, spread="diagonal", l2=0.1)
+    monkeypatch.setattr("spectralmirror.mixture.person_nodes.MOST_ROWS", 0)
     with pytest.warns(MixtureWarning, match="many labels for so many coefficients"):
         fitted(X, y, 1, g, spread="diagonal", l2=0.1)

@@ -9,10 +9,11 @@ the user should know), `summary` and `prediction`. `bootstrap` refits resamples 
 `routing` is what scikit-learn's searches pass to a fit, `frames` returns DataFrames, and `card` is
 what a notebook shows.
 
-If persons of one class differ, `spread` says how, `tied_curvature` has the second derivatives,
-`spread_start`, `spread_fitting` and `spread_selection` find and choose it, `spread_units` has it in
-the units of x, and `persons` and `person_model` say what labels tell about a person. `spread_score`
-tests whether it is needed.
+If persons of one class differ, `spread` says how, `person_nodes` gives each person nodes to
+integrate over, `tied_curvature` and `person_curvature` have the second derivatives, `spread_start`,
+`spread_fitting` and `spread_selection` find and choose it, `spread_units` has it in the units of x,
+and `persons` and `person_model` say what labels tell about a person. `spread_score` tests whether
+it is needed.
 """
 
 from spectralmirror.mixture.bootstrap import Bootstrap

@@ -23,6 +23,7 @@ entries of B have penalties of their own, chosen in the same way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,7 +37,7 @@ from spectralmirror.mixture.spread import FIRST_L2
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["CLEARLY", "CONCENTRATION", "Laplace", "choose_l2", "initial_l2", "laplace"]
+__all__ = ["CLEARLY", "CONCENTRATION", "Centring", "Laplace", "choose_l2", "initial_l2", "laplace"]
 
 #: A difference of log evidence counts from here on: odds of 20 to 1, "strong" evidence (Kass and
 #: Raftery 1995).
@@ -53,12 +54,18 @@ LEAST_L2, MOST_L2 = 0.01, 1e4
 #: less than NEAR, climbs end at EXACT. One round changes it by a factor of LARGEST_STEP at most.
 SETTLED, NEAR, EXACT = 1e-4, 0.1, 1e-7
 #: The same for a rough choice.
-ROUGHLY = 0.1
+ROUGHLY, ROUGHLY_FINE = 0.1, 0.05
+#: Nodes of persons are centred anew in so many rounds: then the likelihood stays the same.
+MOST_CENTRINGS = 3
 MOST_ROUNDS, LARGEST_STEP = 25, 8.0
 #: A step is at most this many times as long as MacKay's.
 LONGEST = 5.0
 #: At least this much is determined by the labels, so that the penalty stays finite.
 LEAST_DETERMINED = 0.1
+
+
+#: (likelihood, parameters) -> the likelihood with nodes around persons' posteriors.
+Centring = Callable[[Likelihood, Parameters], Likelihood]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,17 +193,29 @@ def _n_determined(
 
 
 def choose_l2(
-    likelihood: Likelihood, start: Parameters, climber: Climber, seed: int, *, rough: bool = False
+    likelihood: Likelihood,
+    start: Parameters,
+    climber: Climber,
+    seed: int,
+    *,
+    rough: bool = False,
+    centred: Centring | None = None,
 ) -> tuple[Likelihood, Ascent]:
     """Return the likelihood with the penalty of the largest evidence, and its maximum.
 
-    If there is a spread, its penalties are chosen, too. A rough choice is within a few per cent.
+    If there is a spread, its penalties are chosen, too; its nodes may be centred anew before each
+    step. A rough choice is within a few per cent.
 
     The penalty stays as it is if there are too many parameters for second derivatives. It is
     rounded, so that it does not depend on rounding errors of the sums over rows.
     """
-    ascent, tol, earlier = climber(likelihood, start, tol=FINE), FINE, None
-    for _ in range(MOST_ROUNDS):
+    if centred is not None:
+        likelihood = centred(likelihood, start)
+    least = ROUGHLY_FINE if rough else FINE
+    ascent, tol, earlier = climber(likelihood, start, tol=least), least, None
+    for n_rounds in range(MOST_ROUNDS):
+        if centred is not None and n_rounds < MOST_CENTRINGS:
+            likelihood = centred(likelihood, ascent.parameters)
         found = information(likelihood, ascent.parameters, seed)
         if found is None:
             return likelihood, ascent
@@ -211,7 +230,7 @@ def choose_l2(
             change = max(change, *np.abs(np.log(spread.penalty / likelihood.spread.penalty)))
             likelihood = replace(likelihood, spread=spread)
         near = change < NEAR and not rough
-        tol, likelihood = EXACT if near else FINE, likelihood.with_l2(l2)
+        tol, likelihood = EXACT if near else least, likelihood.with_l2(l2)
         ascent = climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
         if change < (ROUGHLY if rough else SETTLED):
             break

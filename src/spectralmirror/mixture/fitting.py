@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectralmirror.mixture.averaging import ParameterPosterior
 from spectralmirror.mixture.constraints import orthonormal
@@ -13,7 +14,7 @@ from spectralmirror.mixture.evidence import Laplace, laplace
 from spectralmirror.mixture.fewer import evidence_of_fewer
 from spectralmirror.mixture.integration import Integration
 from spectralmirror.mixture.lbfgs import Ascent
-from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.newton import MOST_PARAMETERS, Information, Top, information, polish
 from spectralmirror.mixture.samples import (
     WarmStart,
@@ -30,7 +31,7 @@ from spectralmirror.mixture.wide_evidence import laplace_by_products
 from spectralmirror.mixture.wide_search import adapt_wide_penalty, find_wide_maxima, fit_single
 from spectralmirror.rows.progress import stage
 
-__all__ = ["Fit", "fit", "refine"]
+__all__ = ["Fit", "alive_components", "by_weight", "fit", "refine"]
 
 #: A component with an expected number of rows below this is dead.
 LEAST_EXPECTED_ROWS = 0.5
@@ -275,14 +276,23 @@ def _climb(
 
 
 def _drop_dead(task: Task, likelihood: Likelihood, ascent: Ascent) -> Ascent:
-    """Drop components that are left without rows, and climb again without them."""
-    rows = likelihood.mean_weights(ascent.parameters)[0] * likelihood.rows.row_weight
-    alive = np.flatnonzero(rows >= LEAST_EXPECTED_ROWS)
-    if len(alive) in (0, len(ascent.parameters)) or likelihood.has_known:
+    """Drop components that are left without rows, and climb again without them.
+
+    Nodes of each person's own belong to the components: these stay as they are.
+    """
+    alive = alive_components(likelihood, ascent.parameters)
+    if len(alive) == len(ascent.parameters) or likelihood.has_person_nodes:
         return ascent
     survivors = ascent.parameters[alive]
     again = task.climber(likelihood, survivors, tol=task.tol, max_passes=task.max_passes)
     return _drop_dead(task, likelihood, again)
+
+
+def alive_components(likelihood: Likelihood, parameters: Parameters) -> NDArray[np.intp]:
+    """Return which components have rows; all of them if they have numbers of their own."""
+    rows = likelihood.mean_weights(parameters)[0] * likelihood.rows.row_weight
+    alive = np.flatnonzero(rows >= LEAST_EXPECTED_ROWS)
+    return np.arange(len(parameters)) if not len(alive) or likelihood.has_known else alive
 
 
 def _polish(task: Task, likelihood: Likelihood, ascent: Ascent) -> Top:
@@ -303,9 +313,15 @@ def _sorted(task: Task, likelihood: Likelihood, top: Top) -> Top:
 
 
 def _heaviest_first(likelihood: Likelihood, ascent: Ascent) -> Ascent:
-    """Sort components by weight; those that have numbers of their own keep them."""
-    weights = likelihood.mean_weights(ascent.parameters)[0]
-    if likelihood.has_known or not (np.diff(weights) > 0).any():
+    order = by_weight(likelihood, ascent.parameters)
+    if likelihood.has_person_nodes or (np.diff(order) > 0).all():
         return ascent
-    order = np.argsort(-weights, kind="stable")
     return replace(ascent, parameters=ascent.parameters[order])
+
+
+def by_weight(likelihood: Likelihood, parameters: Parameters) -> NDArray[np.intp]:
+    """Return components, heaviest first; those that have numbers of their own keep them."""
+    weights = likelihood.mean_weights(parameters)[0]
+    if likelihood.has_known or not (np.diff(weights) > 0).any():
+        return np.arange(len(weights))
+    return np.argsort(-weights, kind="stable")

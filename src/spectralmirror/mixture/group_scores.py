@@ -21,6 +21,7 @@ from spectralmirror.rows.types import AnyArray, Matrix, Vector
 __all__ = [
     "class_scores",
     "covariates_or_ones",
+    "curvature_of_scores",
     "group_scores",
     "of_weights",
     "own_curvature",
@@ -108,7 +109,8 @@ def class_scores(
     standard = (Z @ likelihood.coordinates.from_standard).T[spread.rows]
     entries = np.zeros((k, len(spread), r.shape[1]))
     for c in range(k):
-        pull = spread.nodes.T @ g[c]
+        own = block.nodes
+        pull = spread.nodes.T @ g[c] if own is None else own.pulled(c, g[c], block.numbers)
         np.add.at(entries[c], spread.entries, block.sums(standard * pull[spread.columns]))
     return profiles, entries, r
 
@@ -148,6 +150,28 @@ def of_weights(
         apart[a] += r[a] - p[a]
         found[a] = apart @ pairs
     return found.reshape(k, k, C.shape[1], -1).transpose(0, 2, 1, 3)
+
+
+def curvature_of_scores(
+    block: Block, likelihood: Likelihood, parameters: Parameters, posterior: Posterior
+) -> tuple[Matrix, AnyArray, AnyArray]:
+    """Return what the second derivatives owe to the gradients of groups only.
+
+    These are sum_G s s', sum_G (s_m - r_m s) c', and :func:`of_weights`.
+    """
+    profiles, entries, r = class_scores(likelihood, parameters, block, posterior)
+    w, k = block.shares[0], len(parameters)
+    s = np.vstack([profiles.reshape(-1, r.shape[1]), entries.sum(axis=0)])
+    weighted = s if w is None else s * w
+    C = covariates_or_ones(likelihood, block)
+    C_w = C if w is None else C * w[:, None]
+    mixed = np.array([-(s * r[m]) @ C_w for m in range(k)])
+    p = profiles.shape[1]
+    for m in range(k):
+        mixed[m, m * p : (m + 1) * p] += profiles[m] @ C_w
+        mixed[m, k * p :] += entries[m] @ C_w
+    found = of_weights(likelihood, parameters, block, r, C)
+    return weighted @ s.T, mixed.transpose(1, 0, 2), found
 
 
 def score_products(

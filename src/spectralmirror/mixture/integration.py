@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 
 from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.person_nodes import with_person_nodes
 from spectralmirror.mixture.persons import Persons, batches
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import collect
@@ -25,6 +26,8 @@ __all__ = ["COARSE", "Integration", "log_likelihoods"]
 
 #: The integration is coarse if the log-likelihood of a person is off by more than this, on average.
 COARSE = 0.2
+#: Nodes of each person's own that are enough, and the seed of those for comparisons.
+FINE_NODES, FINE_SEED = 256, 1
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,9 @@ class Integration:
         """Compare both for rows in memory; others are taken for exact, not read again."""
         if likelihood.spread is None or not likelihood.rows.in_memory:
             return cls()
+        if likelihood.has_person_nodes:
+            fine = with_person_nodes(likelihood, parameters, FINE_NODES, FINE_SEED)
+            return cls(fine.evaluate(parameters)[0] - likelihood.evaluate(parameters)[0])
         found = np.concatenate(list(_differences(likelihood, parameters)))
         return cls(float(found.sum()), float(np.abs(found).mean()))
 

@@ -76,16 +76,20 @@ class Labels:
         return choice_probabilities(scores, self.set_starts)
 
     def derivatives(
-        self, t: Vector, W: Matrix, starts: NDArray[np.intp]
+        self, t: Vector, W: Matrix, starts: NDArray[np.intp], variances: Vector | None = None
     ) -> tuple[Matrix, AnyArray]:
         """Return derivatives of each person's log-likelihood at scores t + W z, in z.
 
-        These are the gradient, shape (n_persons, q), and minus the second derivatives.
+        These are the gradient, shape (n_persons, q), and minus the second derivatives. Of binary
+        labels, they are averages over scores of some variances v: (log f)' at kappa t, and kappa
+        (log f)'', kappa = 1 / sqrt(1 + v / s^2), as in MacKay's approximation of E f(t).
         """
         if self.sets is None:
-            s = self.signs * t
+            v = np.zeros(1) if variances is None else variances
+            kappa = 1 / np.sqrt(1 + v / self.response.noise_variance)
+            s = self.signs * t * kappa
             slope = self.response.slope(s)
-            pull, apart, h = self.signs * slope, W, -self.response.curvature(s, slope)
+            pull, apart, h = self.signs * slope, W, -self.response.curvature(s, slope) * kappa
         else:
             h = self.probabilities(t[None])[0]
             pull = np.where(self.signs > 0, 1 - h, -h)

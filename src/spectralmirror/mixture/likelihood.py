@@ -169,12 +169,14 @@ class Posterior:
 class Gradient(Sums):
     """Value, gradient in the units of [x - o, 1], and that of (g_l, a_l).
 
-    Without covariates the last is the sum of the responsibilities instead, shape (k, 1).
+    Without covariates the last is the sum of the responsibilities instead, shape (k, 1). The
+    gradient of B is only there if persons have nodes of their own.
     """
 
     value: float
     profiles: Matrix
     of_weights: Matrix
+    of_spread: Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,6 +296,9 @@ class Likelihood:
         if self.labels is not None:
             log_f, slopes = self.labels.log_f_and_slopes(t, block.y)
             return _normalised(self._joint(block, log_f, parameters), t, slopes)
+        if block.nodes is not None:
+            steps = block.nodes.steps(self._spread_scores(block, parameters), block.numbers)
+            t = (t[:, None] + steps).reshape(-1, len(block))
         if block.set_starts is not None:
             of = ChoiceProbabilities.of(t, block.layout)
             joint = self._joint_of_sets(block, of.log_chosen(block.chosen), parameters)
@@ -304,7 +309,7 @@ class Likelihood:
         if simple and block.starts is None:
             # as below, but without logarithms, which take most of the time
             f = 1 / (1 + np.exp(-t))  # SciPy's expit takes twice as long
-            joint = f * np.exp(self.log_weights(block, parameters))
+            joint = f * np.exp(self._log_weights_of_nodes(block, parameters))
             total = joint.sum(axis=0)
             joint /= total
             return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
@@ -314,7 +319,7 @@ class Likelihood:
             inverse += 1
             assert block.starts is not None
             products = np.multiply.reduceat(inverse, block.starts, axis=-1)
-            joint = self.log_weights(block, parameters) - np.log(products)
+            joint = self._log_weights_of_nodes(block, parameters) - np.log(products)
             slopes = np.subtract(1, np.divide(1, inverse, out=inverse), out=inverse)
         else:
             slopes = self.response.slope(t)
@@ -322,8 +327,11 @@ class Likelihood:
         return _normalised(joint, t, slopes)
 
     def expanded(self, parameters: Parameters) -> Parameters:
-        """Return the components as the rows see them: k R tied ones if there is a spread."""
-        if self.spread is None:
+        """Return the components as the rows see them: k R tied ones if there is a spread.
+
+        With nodes of each person's own, these are the business of each block.
+        """
+        if self.spread is None or self.has_person_nodes:
             return parameters
         steps = self.spread.nodes @ self.of_spread(parameters).T
         profiles = parameters.profiles[:, None] + steps
@@ -332,6 +340,23 @@ class Likelihood:
         return Parameters(
             profiles.reshape(-1, steps.shape[1]), logits.ravel(), membership=membership
         )
+
+    @property
+    def has_person_nodes(self) -> bool:
+        """Whether each person has nodes of their own (:mod:`person_nodes`)."""
+        return self.spread is not None and getattr(self.rows, "modes", None) is not None
+
+    def _spread_scores(self, block: Block, parameters: Parameters) -> Matrix:
+        """Return W, whose lines are B' x_i, shape (n, q)."""
+        return np.asarray(self.working(block) @ self.of_spread(parameters))
+
+    def _log_weights_of_nodes(self, block: Block, parameters: Parameters) -> Matrix:
+        """Return the log weights of all components as the rows see them, shape (k R, n_groups)."""
+        found = self.log_weights(block, parameters)
+        if block.nodes is None:
+            return found
+        ratios = block.nodes.log_ratios()
+        return np.asarray((found[:, None] + ratios).reshape(-1, ratios.shape[2]))
 
     def covariates(self, block: Block) -> Matrix | None:
         """Return [z, 1] for the groups of a block; None if there are no covariates."""
@@ -350,7 +375,8 @@ class Likelihood:
         if Z is not None:
             found = log_weights_at(Z, parameters.membership, parameters.logits)
         if self.membership is not None and possible:
-            n_tied = 1 if self.spread is None else len(self.spread.nodes)
+            alone = self.spread is None or block.nodes is not None
+            n_tied = 1 if alone or self.spread is None else len(self.spread.nodes)
             allowed = self.membership.possible(block.group_traits, len(parameters), n_tied)
             found = found if allowed is None else found + allowed
         return found
@@ -417,7 +443,7 @@ class Likelihood:
     def _joint(self, block: Block, log_f: Matrix, parameters: Parameters) -> Matrix:
         _, shares = block.shares
         joint = block.sums(log_f if shares is None else log_f * shares)
-        return joint + self.log_weights(block, parameters)
+        return joint + self._log_weights_of_nodes(block, parameters)
 
     def _joint_of_sets(self, block: Block, log_chosen: Matrix, parameters: Parameters) -> Matrix:
         """As :meth:`_joint`, from one number for each choice set."""
@@ -434,7 +460,9 @@ class Likelihood:
         of_spread = np.empty(0)
         if self.spread is not None:
             pulls = pulls.reshape(k, -1, pulls.shape[1])
-            slopes = self.coordinates.from_standard.T @ pulls.sum(axis=0).T @ self.spread.nodes
+            slopes = sums.of_spread
+            if not self.has_person_nodes:
+                slopes = self.coordinates.from_standard.T @ pulls.sum(axis=0).T @ self.spread.nodes
             of_spread = self.spread.pulled(slopes) + self.spread.prior_slope(parameters.spread)
             pulls = pulls.sum(axis=1)
         share, slope, _ = self.shrinkage(parameters)
@@ -501,7 +529,9 @@ class Likelihood:
 
     def pieces(self, block: Block, n_components: int) -> Iterator[Block]:
         """Yield parts of a block that are small enough for temporaries of all scores."""
-        if self.spread is None and self.labels is None:
+        if block.nodes is not None:
+            yield from block.nodes.pieces(block)
+        elif self.spread is None and self.labels is None:
             yield block
         else:
             yield from block.pieces(TEMPORARIES * n_components * self.n_contrasts)
@@ -517,13 +547,22 @@ class Likelihood:
         else:
             g = block.of_rows(r) * posterior.slopes
             g *= block.y if shares is None else block.y * shares
+        of_spread = np.empty((0, 0))
+        if block.nodes is not None:
+            k = len(parameters)
+            tied, g = g.reshape(k, -1, len(block)), g.reshape(k, -1, len(block)).sum(axis=1)
+            r = r.reshape(k, -1, r.shape[1]).sum(axis=1)
+            pulled = added(block.nodes.pulled(c, tied[c], block.numbers) for c in range(k))
+            standard = self.working(block) @ self.coordinates.from_standard
+            of_spread = standard.T @ pulled.T
         part = shifted(block.X, self.coordinates.shift)
         profiles = np.column_stack([rows_product(g.astype(block.X.dtype), part), g.sum(axis=1)])
         Z, of_weights = self.covariates(block), r.sum(axis=1)[:, None]
         if Z is not None:
             p = np.exp(self.log_weights(block, parameters, possible=False))
             of_weights = (r - (p if w is None else p * w)) @ Z
-        return Gradient(float(found.sum() if w is None else found @ w), profiles, of_weights)
+        value = float(found.sum() if w is None else found @ w)
+        return Gradient(value, profiles, of_weights, of_spread)
 
     def total(self, parameters: Parameters, function: Callable[[Block, Posterior], T]) -> T:
         """Sum a function of each block and its posterior over all blocks.

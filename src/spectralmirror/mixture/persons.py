@@ -5,10 +5,16 @@ and z ~ N(0, I). The posterior of z,
 
     log P(z | labels, l) = sum_i log f(y_i (t_il + W_i z)) - |z|^2 / 2 + const,
 
-is log-concave. Newton's method finds its maximum m and its curvature H there. Integrals are sums
-over nodes z_r = m + H^(-1/2) zeta_r, weighted by the ratio of the posterior and the normal
-distribution N(m, H^-1) from which they come: an adaptive quadrature, or importance sampling in more
-than two dimensions. It is as precise for a hundred labels as for one.
+is log-concave. Integrals are sums over nodes z_r = m + H^(-1/2) zeta_r, weighted by the ratio of
+the posterior and the normal distribution N(m, H^-1) from which they come: an adaptive quadrature,
+or importance sampling in more than two dimensions. It is as precise for a hundred labels as for
+one.
+
+In one or two dimensions, m is the maximum and H the curvature there, found by Newton's method. A
+person whose labels all agree has a skew posterior, of which the curvature at the maximum sees the
+steep side only. In more dimensions, N(m, H^-1) is therefore the normal distribution that is closest
+to the posterior (in the sense of variational inference): the gradient and H, averaged over it, are
+0 and H.
 """
 
 from __future__ import annotations
@@ -26,15 +32,19 @@ from spectralmirror.mixture.spread import nodes_of
 from spectralmirror.responses import Response
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["Persons", "batches"]
+__all__ = ["Persons", "batches", "centres_of", "wider"]
 
 #: Number of nodes in more than two dimensions, and their seed.
 N_NODES, SEED = 256, 7
-#: Nodes are spread out a little, so that the tails of the posterior are reached.
-WIDER = 1.1
+#: Nodes are spread out a little, so that the tails of the posterior are reached: over so many times
+#: the volume.
+WIDER = 1.4
 #: Newton's method ends when the squared length of its steps, in standard deviations, is below this.
 SETTLED = 1e-12
 MOST_STEPS, MOST_HALVINGS = 50, 10
+#: The closest normal distribution has been found when they are below this, after so many steps at
+#: most. Without that, if they are as long as a standard deviation, the maximum has to do.
+CLOSE, FEW_STEPS = 1e-3, 12
 #: Numbers that one batch of persons may hold at a time.
 BATCH = 2_000_000
 
@@ -102,19 +112,72 @@ def _of_class(
 ) -> tuple[Vector, AnyArray, AnyArray]:
     """Return the log-likelihood, nodes and weights of all persons in one class."""
     sizes, q = np.diff(starts, append=len(t)), W.shape[1]
-    mode, H = _modes(t, W, starts, labels)
+    mode, H = centres_of(t, W, starts, labels)
     zeta, log_w = _nodes(q)
-    wider = WIDER if q > 2 else 1.0
-    root = np.linalg.inv(np.linalg.cholesky(H)).swapaxes(1, 2)
-    z = mode[:, None] + wider * zeta @ root.swapaxes(1, 2)
+    root = wider(q) * np.linalg.inv(np.linalg.cholesky(H)).swapaxes(1, 2)
+    z = mode[:, None] + zeta @ root.swapaxes(1, 2)
     scores = t[:, None] + np.einsum("nq,nrq->nr", W, np.repeat(z, sizes, axis=0), optimize=True)
     joint = np.add.reduceat(labels.log_f(scores.T), starts, axis=1).T
     joint -= 0.5 * np.square(z).sum(axis=2)
     # less the log density of the nodes; (2 pi)^(q/2) cancels with that of the prior
-    joint += 0.5 * np.square(zeta).sum(axis=1) + log_w + q * np.log(wider)
+    joint += 0.5 * np.square(zeta).sum(axis=1) + log_w
     joint += np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)[:, None]
     total = logsumexp(joint, axis=1)
     return total, z, np.exp(joint - total[:, None])
+
+
+def wider(q: int) -> float:
+    """Return how much nodes are spread out in each of q dimensions; not in a quadrature."""
+    return float(WIDER ** (1 / q)) if q > 2 else 1.0
+
+
+def centres_of(
+    t: Vector,
+    W: Matrix,
+    starts: NDArray[np.intp],
+    labels: Labels,
+    near: tuple[Matrix, AnyArray] | None = None,
+) -> tuple[Matrix, AnyArray]:
+    """Return m and H of each person; those at similar parameters may be given."""
+    q = W.shape[1]
+    if q <= 2 or labels.sets is not None:
+        return _modes(t, W, starts, labels)
+    if near is None:
+        near = np.zeros((len(starts), q)), np.tile(np.eye(q), (len(starts), 1, 1))
+    m, H, found = _closest(t, W, starts, labels, near)
+    if not found.all():
+        mode = _modes(t, W, starts, labels)
+        m[~found], H[~found] = (one[~found] for one in mode)
+        m, H, found = _closest(t, W, starts, labels, (m, H))
+        m[~found], H[~found] = (one[~found] for one in mode)
+    return m, H
+
+
+def _closest(
+    t: Vector,
+    W: Matrix,
+    starts: NDArray[np.intp],
+    labels: Labels,
+    near: tuple[Matrix, AnyArray],
+) -> tuple[Matrix, AnyArray, NDArray[np.bool_]]:
+    """Return the closest normal distribution of each person, and whether it was found."""
+    sizes, m, H = np.diff(starts, append=len(t)), near[0].copy(), near[1].copy()
+    moving = np.ones(len(m), dtype=bool)
+    squares = np.full(len(m), np.inf)
+    for _ in range(FEW_STEPS):
+        roots = np.linalg.inv(np.linalg.cholesky(H)).swapaxes(1, 2)
+        along = (W[:, None] @ np.repeat(roots, sizes, axis=0))[:, 0]
+        scores = t + np.einsum("nq,nq->n", W, np.repeat(m, sizes, axis=0))
+        gradient, curvature = labels.derivatives(scores, W, starts, np.square(along).sum(axis=1))
+        gradient -= m
+        H[moving] = np.eye(W.shape[1]) + curvature[moving]
+        step = np.linalg.solve(H, gradient[:, :, None])[:, :, 0]
+        squares[moving] = (step * gradient).sum(axis=1)[moving]
+        m[moving] += step[moving]
+        moving &= ~(squares < CLOSE)
+        if not moving.any():
+            break
+    return m, H, squares < 1
 
 
 def _modes(

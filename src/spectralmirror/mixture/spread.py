@@ -29,7 +29,7 @@ from scipy.stats import qmc
 
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["KINDS", "Spread", "nodes_of"]
+__all__ = ["KINDS", "Spread", "nodes_of", "quadrature"]
 
 KINDS = ("intercept", "diagonal", "factor", "full")
 #: The first penalty on b: a prior of standard deviation 3, for log-odds per standard deviation.
@@ -176,11 +176,7 @@ def nodes_of(q: int, n_nodes: int, seed: int) -> tuple[Matrix, Vector]:
     if q == 0:
         return np.zeros((1, 0)), np.zeros(1)
     if q <= 2:
-        x, w = np.polynomial.hermite_e.hermegauss(ONE if q == 1 else TWO)
-        grid = np.stack(np.meshgrid(*[x] * q, indexing="ij"), axis=-1).reshape(-1, q)
-        weights = np.prod(np.stack(np.meshgrid(*[w] * q, indexing="ij"), axis=-1), axis=-1).ravel()
-        kept = weights > LEAST_WEIGHT * weights.max()
-        return grid[kept], np.log(weights[kept] / weights[kept].sum())
+        return quadrature(q, ONE if q == 1 else TWO)
     power = max(int(np.ceil(np.log2(n_nodes / 2))), 1)
     half = ndtri(_sobol(q, seed).random_base2(power))
     nodes = np.vstack([half, -half])
@@ -190,6 +186,15 @@ def nodes_of(q: int, n_nodes: int, seed: int) -> tuple[Matrix, Vector]:
     else:
         nodes /= np.sqrt(np.square(nodes).mean(axis=0))
     return nodes, np.full(len(nodes), -np.log(len(nodes)))
+
+
+def quadrature(q: int, n_each: int) -> tuple[Matrix, Vector]:
+    """Return the nodes of Gauss-Hermite quadrature for one or two dimensions, as `nodes_of`."""
+    x, w = np.polynomial.hermite_e.hermegauss(n_each)
+    grid = np.stack(np.meshgrid(*[x] * q, indexing="ij"), axis=-1).reshape(-1, q)
+    weights = np.prod(np.stack(np.meshgrid(*[w] * q, indexing="ij"), axis=-1), axis=-1).ravel()
+    kept = weights > LEAST_WEIGHT * weights.max()
+    return grid[kept], np.log(weights[kept] / weights[kept].sum())
 
 
 def _sobol(q: int, seed: int) -> Any:

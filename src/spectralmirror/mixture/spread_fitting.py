@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spectralmirror.mixture.evidence import choose_l2, initial_l2
-from spectralmirror.mixture.fitting import Fit, refine
+from spectralmirror.mixture.evidence import Centring, choose_l2, initial_l2
+from spectralmirror.mixture.fitting import Fit, alive_components, by_weight, refine
+from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.newton import Top, information
+from spectralmirror.mixture.person_nodes import (
+    MOST_ROWS,
+    may_have_person_nodes,
+    of_classes,
+    with_person_nodes,
+)
 from spectralmirror.mixture.samples import WarmStart
 from spectralmirror.mixture.search import prepared
 from spectralmirror.mixture.spread import Spread
@@ -24,10 +34,14 @@ __all__ = ["comparison_sample", "finished", "fit_spread"]
 
 #: Kinds are compared on a sample of about this many rows and groups.
 N_ROWS, N_GROUPS = 20_000, 1_000
-#: Nodes while starts compete, while kinds and numbers of classes are compared, of the final fit,
-#: and of the final fit if there are at most so many rows times classes.
-FEWEST_NODES, FEW_NODES, MANY_NODES, MOST_NODES = 64, 128, 512, 1024
-FEW_ROWS = 20_000
+#: Nodes that persons share while starts compete, and in fits of rows that are not in memory, or
+#: many: while kinds and numbers of classes are compared, and of the final fit.
+FEWEST_NODES, FEW_SHARED, MANY_NODES = 64, 128, 512
+#: Nodes of each person's own while kinds and numbers of classes are compared, and of the final fit.
+FEW_NODES, PERSON_NODES = 64, 128
+#: Nodes follow the parameters so many times, unless these move by less than NEAR standard errors.
+#: If they still move by FAR, nodes are of no use.
+ROUNDS, NEAR, FAR = 4, 0.3, 2.0
 #: With several classes, a start has this share of the spread within the classes of the discrete
 #: fit, which mistakes some of the spread for classes, and vice versa.
 SHARE = 0.5
@@ -50,6 +64,7 @@ def fit_spread(
     discrete: Fit | None,
     kind: str | None,
     fewer: Mapping[int, Fit],
+    near: Fit | None = None,
 ) -> Fit:
     """Fit k classes with a kind of spread, or none, to a sample.
 
@@ -65,6 +80,8 @@ def fit_spread(
         The kind of spread.
     fewer : mapping
         Fits of the same kind with fewer classes, by their number.
+    near : Fit or None
+        Another fit with a spread, whose penalty is probably similar.
     """
     if kind is None:
         assert discrete is not None
@@ -72,20 +89,47 @@ def fit_spread(
         return Fit(sample, ascent, discrete.starts, None, 0)
     stage(f"{_classes(task)}, spread {kind}")
     p = sample.coordinates.from_standard.shape[1]
-    spread = Spread.of(kind, p, FEW_NODES, task.seed)
+    spread = Spread.of(kind, p, FEW_SHARED, task.seed)
     likelihood = replace(sample, spread=spread)
     if task.choose_l2:  # profiles are longer beside a spread
-        likelihood = likelihood.with_l2(min(sample.l2, initial_l2(sample)))
+        similar = min(sample.l2, initial_l2(sample)) if near is None else near.likelihood.l2
+        likelihood = likelihood.with_l2(similar)
     starts = chain(_from_discrete(likelihood, discrete), _from_fewer(task, fewer))
     race = replace(likelihood, spread=spread.with_nodes(FEWEST_NODES, task.seed))
-    maxima = [Maximum.of(name, task.climber(race, one, tol=ROUGH)) for name, one in starts]
+    maxima: list[Maximum] = []
+    for name, one in starts:
+        level = max((other.ascent.value for other in maxima), default=-np.inf)
+        maxima.append(Maximum.of(name, task.climber(race, one, tol=ROUGH, beat=level)))
     maxima.sort(key=lambda one: -one.ascent.value)
     best = maxima[0].ascent.parameters
+    centred = _centring(task, likelihood, FEW_NODES)
     if task.choose_l2:
-        likelihood, ascent = choose_l2(likelihood, best, task.climber, task.seed, rough=True)
+        likelihood, ascent = choose_l2(
+            likelihood, best, task.climber, task.seed, rough=True, centred=centred
+        )
     else:
-        ascent = task.climber(likelihood, best, tol=FINE)
+        likelihood, ascent = _climbed(task, likelihood, best, centred)
     return Fit(likelihood, ascent, [one.start for one in maxima], None, 0)
+
+
+def _centring(task: Task, likelihood: Likelihood, n_nodes: int) -> Centring | None:
+    """Return how to give persons nodes of their own; None if they share theirs."""
+    if not may_have_person_nodes(likelihood, task.k):
+        return None
+    return partial(with_person_nodes, n_nodes=n_nodes, seed=task.seed)
+
+
+def _climbed(
+    task: Task, likelihood: Likelihood, start: Parameters, centred: Centring | None
+) -> tuple[Likelihood, Ascent]:
+    """Climb under a given penalty; nodes of persons follow."""
+    if centred is None:
+        return likelihood, task.climber(likelihood, start, tol=FINE)
+    for _ in range(ROUNDS):
+        likelihood = centred(likelihood, start)
+        ascent = task.climber(likelihood, start, tol=FINE)
+        start = ascent.parameters
+    return likelihood, ascent
 
 
 def _from_discrete(
@@ -128,14 +172,79 @@ def finished(task: Task, target: Likelihood, chosen: Fit) -> Fit:
     spread = chosen.likelihood.spread
     assert spread is not None
     stage(f"{_classes(task)}, spread {spread.kind}: climbing over all rows")
-    n_nodes = MOST_NODES if task.k * target.rows.n_present <= FEW_ROWS else MANY_NODES
-    target = replace(target, spread=spread.with_nodes(n_nodes, task.seed + 1))
+    target = replace(_in_memory(target, task), spread=spread.with_nodes(MANY_NODES, task.seed + 1))
     if task.choose_l2:
         target = target.with_l2(chosen.likelihood.l2)
-    inverse = _inverse(chosen)
+    exact = replace(task, tol=task.tol / 100)  # Newton steps cost far more than passes here
+    start, inverse = chosen.ascent.parameters, _inverse(chosen)
     if inverse is not None:
         inverse = inverse * chosen.likelihood.rows.total_weight / target.rows.total_weight
-    exact = replace(task, tol=task.tol / 100)  # Newton steps cost far more than passes here
-    top = refine(exact, target, WarmStart(chosen.ascent.parameters, inverse))
+    found = _with_own_nodes(exact, target, WarmStart(start, inverse))
+    if found is None:
+        top = refine(exact, target, WarmStart(start, inverse))
+    else:
+        target, top = _heaviest_first(*found, task.seed)
     n_dropped = task.k - len(top.ascent.parameters)
     return Fit(target, top.ascent, chosen.starts, top.information, n_dropped)
+
+
+def _with_own_nodes(
+    task: Task, target: Likelihood, warm: WarmStart
+) -> tuple[Likelihood, Top] | None:
+    """Climb with nodes of each person's own, which follow the parameters.
+
+    None where persons cannot have them, and where parameters do not settle: with hundreds of
+    labels, persons' posteriors are so narrow that nodes soon are outside.
+    """
+    centred = _centring(task, target, PERSON_NODES)
+    if centred is None:
+        return None
+    start, inverse, moved = warm.parameters, warm.inverse, 0.0
+    for _ in range(ROUNDS):
+        order = _present_by_weight(target, start)
+        inverse = inverse if (order == np.arange(len(start))).all() else None
+        start = start[order]
+        target = centred(target, start)
+        top = refine(task, target, WarmStart(start, inverse))
+        before, start = start, top.ascent.parameters
+        if top.information is None:
+            return target, top
+        moved, inverse = _distance(before, start, top.information.matrix), top.information.inverse
+        if moved < NEAR:
+            break
+    return (target, top) if moved < FAR else None
+
+
+def _in_memory(likelihood: Likelihood, task: Task) -> Likelihood:
+    """Return the likelihood of rows in memory if there are few, so that persons have own nodes."""
+    rows = likelihood.rows
+    if rows.in_memory or rows.n_present * task.k > MOST_ROWS:
+        return likelihood
+    found = rows.draw(rows.n_present, rows.n_groups, task.seed)
+    return replace(likelihood, rows=found) if found.n_present == rows.n_present else likelihood
+
+
+def _present_by_weight(likelihood: Likelihood, parameters: Parameters) -> NDArray[np.intp]:
+    """Return the classes that have rows, heaviest first."""
+    alive = alive_components(likelihood, parameters)
+    return alive[by_weight(likelihood, parameters[alive])]
+
+
+def _heaviest_first(likelihood: Likelihood, top: Top, seed: int) -> tuple[Likelihood, Top]:
+    """Sort classes and the nodes that persons have in them by weight; drop those without rows."""
+    order = _present_by_weight(likelihood, top.ascent.parameters)
+    if (order == np.arange(len(top.ascent.parameters))).all():
+        return likelihood, top
+    if likelihood.has_person_nodes:
+        likelihood = replace(likelihood, rows=of_classes(likelihood.rows, order))
+    ascent = replace(top.ascent, parameters=top.ascent.parameters[order])
+    known = top.information is not None
+    return likelihood, Top(
+        ascent, information(likelihood, ascent.parameters, seed) if known else None
+    )
+
+
+def _distance(before: Parameters, now: Parameters, matrix: Matrix) -> float:
+    """Return how far parameters have moved, in standard errors."""
+    step = (now.packed() - before.packed())[: len(matrix)]
+    return float(np.sqrt(max(float(step @ matrix @ step), 0.0)))

@@ -31,8 +31,8 @@ from spectralmirror.rows.grouped import GroupedRows
 
 __all__ = ["SpreadChoice", "kinds_to_try", "select_spread"]
 
-#: Kinds whose score is within this of the best are close to it.
-CLOSE = 6.0
+#: Kinds whose score is within this of the best are close to it: comparisons are that precise.
+CLOSE = 3.0
 #: That persons of a class do not differ at all is the stronger claim: it needs evidence "worth more
 #: than a bare mention" (Kass and Raftery 1995).
 WORTH_MENTIONING = 1.0
@@ -186,7 +186,15 @@ class _Search:
         task, features = self.tasks[k], last.features
         sample = comparison_sample(task, last.fit)
         fewer = {m: one.fit for (m, other), one in self.tried.items() if other == kind and m < k}
-        self.tried[k, kind] = Candidate(fit_spread(task, sample, discrete, kind, fewer), features)
+        found = fit_spread(task, sample, discrete, kind, fewer, self._near(k, kind))
+        self.tried[k, kind] = Candidate(found, features)
+
+    def _near(self, k: int, kind: str | None) -> Fit | None:
+        """Return the fit of the same kind with one class less, or the last one of k classes."""
+        same = [one for (m, other), one in self.tried.items() if m == k and other is not None]
+        before = self.tried.get((k - 1, kind)) if k > 2 else None
+        found = before if before is not None else same[-1] if same else None
+        return None if found is None else found.fit
 
     def _favoured(self, k: int, kind: str | None) -> float:
         """Return the score, of which no spread must have a little more than a spread."""
@@ -195,27 +203,50 @@ class _Search:
     def may_rise(self, k: int) -> bool:
         """Return whether k + 1 classes may be better than all before.
 
-        That is so if k were clearly better than k - 1, or if classes without spread would overtake
-        the best if they went on rising half as fast.
+        That is so if k classes are chosen among those so far, or if classes without spread would
+        overtake the best if they went on rising half as fast.
         """
-        before = max(self.best_score(m) for m in range(1, k)) if k > 1 else -np.inf
-        if self.best_score(k) > before + MARGINS[self.criterion]:
+        chosen = self.chosen(list(range(1, k + 1)))
+        if chosen[0] == k:
             return True
         if None not in self.kinds:
             return False
         rise = self.score(k, None) - self.score(k - 1, None)
-        return bool(self.score(k, None) + rise / 2 > max(before, self.best_score(k)))
+        return bool(self.score(k, None) + rise / 2 > self.score(*chosen))
 
     def chosen(self, numbers: list[int]) -> tuple[int, str | None]:
-        """Return the best kind of the smallest number of classes that is not clearly worse."""
+        """Return the fit with the best score whose classes are needed.
+
+        More classes must be clearly better than fewer of the same kind, or of a kind that is part
+        of it. One class in which coefficients are tied and two in which they are not are different
+        explanations, neither of which is part of the other: the better one is chosen.
+        """
         best: tuple[int, str | None] | None = None
         for k in numbers:
-            kind = max(self.kinds, key=lambda one: self._favoured(k, one))
-            margin = MARGINS[self.criterion]
-            if best is None or self.score(k, kind) > self.score(*best) + margin:
-                best = k, kind
+            kinds = [kind for kind in self.kinds if self._needs(k, kind, numbers)]
+            for kind in sorted(kinds, key=lambda one: -self._favoured(k, one))[:1]:
+                if best is None or self._favoured(k, kind) > self._favoured(*best):
+                    best = k, kind
         assert best is not None
         return best
+
+    def _needs(self, k: int, kind: str | None, numbers: list[int]) -> bool:
+        """Return whether k classes of a kind are clearly better than fewer that they contain."""
+        fewer = [
+            self.score(m, other)
+            for m in numbers
+            for other in self.kinds
+            if m < k and _contains(kind, other)
+        ]
+        return self.score(k, kind) > max(fewer, default=-np.inf) + MARGINS[self.criterion]
+
+
+def _contains(kind: str | None, other: str | None) -> bool:
+    """Return whether a kind of spread has the other as a special case."""
+    order = (None, *SIMPLE)
+    if kind in order:
+        return other in order[: order.index(kind) + 1]
+    return other in order or other == kind
 
 
 def select_spread(

@@ -10,12 +10,11 @@ from scipy.linalg import block_diag
 
 from spectralmirror.mixture.choice_sets import mean_of_sets, slopes_of_choices
 from spectralmirror.mixture.group_scores import (
-    class_scores,
-    covariates_or_ones,
-    of_weights,
+    curvature_of_scores,
     row_derivatives,
 )
-from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.person_curvature import person_hessian, person_split_matrices
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce
 from spectralmirror.rows.types import AnyArray, Matrix
@@ -70,11 +69,15 @@ class TiedCurvature(Sums):
 
 def tied_hessian(likelihood: Likelihood, parameters: Parameters) -> Matrix:
     """Return the second derivatives of the log-likelihood: one pass over the rows."""
+    if likelihood.has_person_nodes:
+        return person_hessian(likelihood, parameters)
     return _sums(likelihood, parameters).hessian(likelihood, parameters)
 
 
 def tied_split_matrices(likelihood: Likelihood, parameters: Parameters) -> AnyArray:
     """Return S_l: splitting v_l into v_l + e and v_l - e gains e' S_l e / 2."""
+    if likelihood.has_person_nodes:
+        return person_split_matrices(likelihood, parameters)
     splits = _sums(likelihood, parameters).splits
     return np.asarray(splits.reshape(len(parameters), -1, *splits.shape[1:]).sum(axis=1))
 
@@ -109,23 +112,4 @@ def _of_piece(
         m = mean_of_sets(Z, block, posterior.slopes)
         splits += (m * each[:, block.set_starts, None]).transpose(0, 2, 1) @ m
     splits += (scores * weighted[:, :, None]).transpose(0, 2, 1) @ scores
-    return TiedCurvature(splits, *_of_scores(block, likelihood, parameters, posterior))
-
-
-def _of_scores(
-    block: Block, likelihood: Likelihood, parameters: Parameters, posterior: Posterior
-) -> tuple[Matrix, AnyArray, AnyArray]:
-    """Return what depends on the gradients of groups only."""
-    profiles, entries, r = class_scores(likelihood, parameters, block, posterior)
-    w, k = block.shares[0], len(parameters)
-    s = np.vstack([profiles.reshape(-1, r.shape[1]), entries.sum(axis=0)])
-    weighted = s if w is None else s * w
-    C = covariates_or_ones(likelihood, block)
-    C_w = C if w is None else C * w[:, None]
-    mixed = np.array([-(s * r[m]) @ C_w for m in range(k)])
-    p = profiles.shape[1]
-    for m in range(k):
-        mixed[m, m * p : (m + 1) * p] += profiles[m] @ C_w
-        mixed[m, k * p :] += entries[m] @ C_w
-    found = of_weights(likelihood, parameters, block, r, C)
-    return weighted @ s.T, mixed.transpose(1, 0, 2), found
+    return TiedCurvature(splits, *curvature_of_scores(block, likelihood, parameters, posterior))

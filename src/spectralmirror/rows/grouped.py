@@ -44,6 +44,8 @@ class Block:
         What is known about the group of each row.
     sets : ndarray of shape (n,) or None
         The number of each row's choice set; None if labels are binary.
+    nodes : object or None
+        Over what a likelihood integrates for each group; None if that is the same for all.
     """
 
     X: Features
@@ -52,6 +54,7 @@ class Block:
     starts: NDArray[np.int64] | None
     traits: Matrix | None = None
     sets: NDArray[np.int64] | None = None
+    nodes: Any = None
 
     @classmethod
     def of(cls, rows: Rows, starts: NDArray[np.int64] | None = None) -> Block:
@@ -69,23 +72,34 @@ class Block:
             return
         starts = np.arange(len(self)) if self.starts is None else self.starts
         firsts = np.searchsorted(starts, np.arange(0, len(self), n_rows))
-        ends = np.append(starts, len(self))
         for first, last in pairwise(np.unique(np.append(firsts, len(starts)))):
-            here = slice(ends[first], ends[last])
-            yield Block(
-                self.X[here],
-                self.y[here],
-                None if self.weight is None else self.weight[here],
-                None if self.starts is None else self.starts[first:last] - ends[first],
-                None if self.traits is None else self.traits[here],
-                None if self.sets is None else self.sets[here],
-            )
+            yield self.part(slice(first, last))
+
+    def part(self, groups: slice) -> Block:
+        """Return consecutive groups."""
+        starts = np.arange(len(self)) if self.starts is None else self.starts
+        begin = starts[groups.start]
+        end = starts[groups.stop] if groups.stop < len(starts) else len(self)
+        here = slice(begin, end)
+        return Block(
+            self.X[here],
+            self.y[here],
+            None if self.weight is None else self.weight[here],
+            None if self.starts is None else self.starts[groups] - begin,
+            None if self.traits is None else self.traits[here],
+            None if self.sets is None else self.sets[here],
+        )
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of rows of each group."""
         starts = np.arange(len(self.y)) if self.starts is None else self.starts
         return np.diff(starts, append=len(self.y))
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """The number of each row's group in this block."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @cached_property
     def set_starts(self) -> NDArray[np.int64] | None:
