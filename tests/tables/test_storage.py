@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 import spectralmirror
 from spectralmirror import (
+    ChoiceMixture,
     FeatureMoments,
     LinearClassifierMixture,
     PrincipalHessianDirections,
@@ -26,7 +27,7 @@ from spectralmirror import (
     load,
     save,
 )
-from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
 from spectralmirror.mixture.estimator import MixtureWarning
 from spectralmirror.tables.archive import Archive
 from spectralmirror.tables.storage import FORMAT, load_with_version
@@ -94,6 +95,23 @@ def test_mixtures_are_the_same_to_the_last_bit(tmp_path, mixture):
     for name, value in vars(mixture).items():
         assert type(getattr(again, name)) is type(value), name
     assert again.classes_.dtype == mixture.classes_.dtype
+
+
+@pytest.mark.parametrize("options", [{}, {"spread": "diagonal"}, {"l2": 0.5}])
+def test_mixtures_of_choices_are_the_same_to_the_last_bit(tmp_path, options):
+    X, chosen, truth = make_choice_mixture(60, 3, random_state=0)
+    asked = {"choices": truth.choices, "groups": truth.groups}
+    mixture = ChoiceMixture(2, random_state=0, **options).fit(X, chosen, **asked)
+    save(mixture, tmp_path / "m.skops")
+    again = load(tmp_path / "m.skops")
+    for method in ("predict_proba", "predict"):
+        before, after = (getattr(m, method)(X, choices=truth.choices) for m in (mixture, again))
+        assert (before == after).all()
+    for method in ("component_proba", "score_samples"):
+        before, after = (getattr(m, method)(X, chosen, **asked) for m in (mixture, again))
+        assert (before == after).all()
+    assert again.summary() == mixture.summary()
+    assert vars(again).keys() == vars(mixture).keys()
 
 
 @pytest.mark.parametrize(

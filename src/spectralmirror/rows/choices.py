@@ -42,6 +42,11 @@ def accept_choice_rows(
                 "fit(source)."
             )
         grouped, names, n_sets = X.choice_rows()
+    elif hasattr(X, "grouped_rows"):
+        raise ValueError(
+            f"Choices cannot be fitted from {type(X).__name__}: pass arrays, Dask collections, or "
+            "files as scan(..., label=, choices=, groups=)."
+        )
     elif is_dask(X):
         from spectralmirror.rows.dask_choices import dask_choices
 
