@@ -2,6 +2,7 @@
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
 # `make real DATA=folder` the same on real data, and predictions there,
 # `make flexmix DATA=folder` membership and shared coefficients against R's flexmix,
+# `make wide` embeddings and sparse text with many features,
 # `make trust` coverage, calibration and faults of the model, `make memory` peak memory and leaks,
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make fuzz` reads damaged files,
 # `make faults` interrupts commands and fills disks, `make reproduce` the paper's figures and
@@ -16,7 +17,7 @@ NOT_CORE := report/test_browser.py docs experiments rows/test_spark.py
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: demo test lint docs bench accuracy reach real flexmix choice trust memory scale fuzz faults reproduce properties \
+.PHONY: demo test lint docs bench accuracy reach real flexmix choice wide trust memory scale fuzz faults reproduce properties \
   wheel oldest clean
 
 demo: .venv/.demo
@@ -54,6 +55,9 @@ choice: .venv/.dev
 
 flexmix: .venv/.dev
 	$(BIN)/python -m benchmarks.membership_flexmix
+
+wide: .venv/.dev
+	$(BIN)/python -m benchmarks.wide
 
 trust: .venv/.dev
 	$(BIN)/python -c 'from benchmarks.trust import main; main()'

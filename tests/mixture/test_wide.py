@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import spectralmirror
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.mixture import wide
 from spectralmirror.mixture.wide import ColumnMoments, Columns, in_order
@@ -161,3 +162,74 @@ def test_more_features_than_rows_and_nothing_as_large_as_their_square():
     LinearClassifierMixture(1, random_state=0).fit(X, y)
     assert tracemalloc.get_traced_memory()[1] < 40e6
     tracemalloc.stop()
+
+
+OPTIONS = [
+    {"response": "probit"},
+    {"response": "hard"},
+    {"fit_intercept": False},
+    {"l2": 3.0},
+    {"l2": 0.0},
+    {"subspace": None},
+    {"subspace": np.eye(15)[:2]},
+    {"subspace": np.eye(15)[:2], "refine": False},
+    {"init": "random", "n_init": 3},
+    {"init": np.eye(15)[:2]},
+    {"solver": "em", "max_iter": 5},
+    {"spread": "intercept"},
+    {"shared": [2]},
+    {"n_components": 3},
+]
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=str)
+@pytest.mark.filterwarnings("ignore::spectralmirror.mixture.MixtureWarning")
+def test_all_options_work(narrow, option):
+    X, y, truth = drawn(n=1_000, d=15, group_size=10, profile_norm=5.0)
+    mixture = fitted(X, y, **{"k": 2, "groups": truth.groups, **renamed(option)})
+    P = mixture.predict_proba(X, groups=truth.groups, history=(X, y, truth.groups))
+    assert np.isfinite(P).all()
+    assert mixture.score_samples(X, y, groups=truth.groups).mean() > -0.69 * 10
+    assert mixture.summary()
+
+
+def renamed(option):
+    """Return options with the helper's name of the number of components."""
+    return {"k" if name == "n_components" else name: value for name, value in option.items()}
+
+
+def test_what_is_known_about_groups(narrow):
+    # the first class is likelier where z is large, and the classes of some groups are known
+    X, y, truth = drawn(n=2_000, d=15, group_size=10, profile_norm=5.0)
+    z = (
+        np.where(truth.components == 0, 1.0, -1.0)
+        + np.random.default_rng(0).normal(size=200)[truth.groups]
+    )
+    known = np.where(truth.groups < 20, 1 - truth.components, -1)
+    mixture = LinearClassifierMixture(2, random_state=0)
+    mixture.fit(X, y, groups=truth.groups, membership=z[:, None], known=known)
+    assert mixture.membership_coef_[1, 0] > 1
+    classes = mixture.predict_component(X, y, groups=truth.groups, membership=z[:, None])
+    assert (classes == 1 - truth.components).mean() > 0.95
+
+
+def test_weights_are_frequencies(narrow):
+    X, y, _ = drawn(n=600, d=15, profile_norm=3.0)
+    w = np.random.default_rng(0).integers(0, 3, 600)
+    one = fitted(X, y, 1, sample_weight=w, l2=2.0)
+    other = fitted(np.repeat(X, w, axis=0), np.repeat(y, w), 1, l2=2.0)
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=2e-3)
+    assert one.log_likelihood_ == pytest.approx(other.log_likelihood_, abs=0.02)
+
+
+def test_bootstrap_and_storage(narrow, tmp_path):
+    X, y, truth = drawn(n=1_000, d=12, group_size=10, profile_norm=5.0)
+    mixture = fitted(X, y, groups=truth.groups)
+    resamples = mixture.bootstrap(X, y, groups=truth.groups, n=8, random_state=0)
+    assert resamples.converged.all()
+    assert (resamples.standard_error.coef > 0).all()
+    spectralmirror.save(mixture, tmp_path / "wide.skops")
+    again = spectralmirror.load(tmp_path / "wide.skops")
+    for one, other in zip(mixture.sample(5, 0), again.sample(5, 0), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert "use `bootstrap`" in again.summary()

@@ -173,14 +173,15 @@ def bootstrap(
         _check_same(model, likelihood, parameters)
         likelihood = prepared(likelihood)
         found = information(likelihood, parameters, seed=0)
-    if found is None:
+    if found is None and not likelihood.coordinates.is_scaled:
         raise ValueError(
             f"bootstrap needs second derivatives, and {model.n_parameters_:,} parameters are too "
             f"many for them: at most {MOST_PARAMETERS:,}."
         )
     whole = likelihood.rows
     assert isinstance(whole, InMemoryGroups)
-    refits = Refits(whole, likelihood, parameters, found.inverse, seed, model.max_iter)
+    inverse = None if found is None else found.inverse  # climbs of wide rows need none
+    refits = Refits(whole, likelihood, parameters, inverse, seed, model.max_iter)
     made = in_batches(refits.of, n, n_jobs, "bootstrap: resample")
     return _collected(model, likelihood, made)
 

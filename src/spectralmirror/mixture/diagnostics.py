@@ -217,5 +217,5 @@ def status(
     if 0 < risk <= DOUBTFUL:
         sentences.append(f"Probability of a better one: {risk:.0%}.")
     if wide:
-        sentences.append("There are no standard errors of so many features.")
+        sentences.append("So many features have no standard errors here: use `bootstrap`.")
     return " ".join(sentences)

@@ -98,6 +98,9 @@ class Fit:
         if self.likelihood.l2 == 0:
             return None
         if self.likelihood.coordinates.is_scaled:
+            known = self.fewer.get(len(self.ascent.parameters)) if self.on_all_rows else None
+            if known is not None:
+                return Laplace(None, known, np.nan)
             return laplace_by_products(self.likelihood, self.ascent, seed=0)
         found = self.observed
         if found is None:

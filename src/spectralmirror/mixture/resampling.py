@@ -43,8 +43,8 @@ class Refits:
         What was maximised; processes to which this is sent get it without rows.
     parameters : Parameters
         Where its maximum is.
-    inverse : ndarray
-        The inverse information there.
+    inverse : ndarray or None
+        The inverse information there; None for wide rows.
     seed : int
         Resample b is drawn with (seed, b), however many there are.
     max_iter : int
@@ -54,7 +54,7 @@ class Refits:
     rows: InMemoryGroups
     likelihood: Likelihood
     parameters: Parameters
-    inverse: Matrix
+    inverse: Matrix | None
     seed: int
     max_iter: int
 

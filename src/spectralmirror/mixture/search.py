@@ -41,6 +41,7 @@ __all__ = [
     "find_maxima",
     "given_start",
     "heated",
+    "moved",
     "penalty_of_one",
     "plain_search",
     "prepared",
@@ -108,7 +109,7 @@ def _is_trusted(space: Subspace, likelihood: Likelihood) -> bool:
 def given_start(task: Task, likelihood: Likelihood, start: Parameters) -> Maximum:
     """Return the user's start as it is, in the coordinates of the likelihood."""
     if start.profiles.shape[1] != likelihood.profile_size:
-        start = _moved(start, task.likelihood.coordinates, likelihood.coordinates)
+        start = moved(start, task.likelihood.coordinates, likelihood.coordinates)
     start = likelihood.admitted(start)
     value = likelihood.evaluate(start)[0]
     return Maximum.of("given", Ascent(start, value, 0, 1, converged=False))
@@ -134,7 +135,7 @@ def _search_subspace(task: Task, likelihood: Likelihood, inside: Likelihood) -> 
     maxima = multi_start(inside, few, task.climber, n_agree=N_AGREE, levels=RELAXATION)
     heads, found = _distinct(maxima), []
     for one in maxima:
-        start = _moved(one.ascent.parameters, inside.coordinates, likelihood.coordinates)
+        start = moved(one.ascent.parameters, inside.coordinates, likelihood.coordinates)
         if one in heads:
             top = task.climber(likelihood, start, tol=FINE)
         elif one.ascent.value <= heads[-1].ascent.value - ALIKE:
@@ -206,7 +207,7 @@ def _candidates(task: Task, likelihood: Likelihood, space: Subspace | None) -> I
     if space is not None:
         inside = likelihood.inside(space.basis)
         grown = grow(inside, task.k, task.climber)
-        lifted = _moved(grown, inside.coordinates, likelihood.coordinates)
+        lifted = moved(grown, inside.coordinates, likelihood.coordinates)
         yield "grown in the subspace", lifted, RELAXATION
     if task.before is not None:
         before = task.before
@@ -225,7 +226,7 @@ def prepared(likelihood: Likelihood) -> Likelihood:
     """Return the likelihood of rows in working coordinates, if these take little memory."""
     rows = likelihood.rows.rows
     small = rows.n_present * rows.n_features * 8 < MOST_BYTES
-    return likelihood.projected() if small else likelihood
+    return likelihood.projected() if small and not likelihood.coordinates.is_scaled else likelihood
 
 
 def heated(likelihood: Likelihood, heat: tuple[float, ...]) -> tuple[float, ...]:
@@ -327,7 +328,7 @@ def _distinct(maxima: list[Maximum]) -> list[Maximum]:
     return kept
 
 
-def _moved(parameters: Parameters, old: Coordinates, new: Coordinates) -> Parameters:
+def moved(parameters: Parameters, old: Coordinates, new: Coordinates) -> Parameters:
     """Return parameters in other coordinates."""
     contrasts = parameters.profiles.reshape(-1, len(old.matrix))
     profiles = old.lift(contrasts, new).reshape(len(parameters), -1)

@@ -32,13 +32,13 @@ from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.operators import hessian_products
 from spectralmirror.mixture.preconditioner import Preconditioner
 from spectralmirror.mixture.quadrature import Quadrature
-from spectralmirror.mixture.starts import FINE
+from spectralmirror.mixture.starts import FINE, ROUGH
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["choose_l2_by_products", "laplace_by_products"]
 
-#: Random vectors, and steps of Lanczos from each.
-N_VECTORS, N_STEPS = 8, 8
+#: Random vectors for gamma and for log det H, and steps of Lanczos from each.
+FEW_VECTORS, MANY_VECTORS, N_STEPS = 8, 16, 8
 #: Eigenvalues of K are at least this.
 LEAST = 1e-2
 #: The choice of the penalty ends when it changes by less than this factor, between two climbs and
@@ -112,14 +112,14 @@ class Curved:
         """Return K x for each line x."""
         return self.rooted(self.hessian(self.rooted(lines)), transposed=True)
 
-    def signs(self, seed: int) -> Matrix:
+    def signs(self, n_vectors: int, seed: int) -> Matrix:
         """Return lines of random signs."""
         rng = np.random.RandomState(seed)
-        return np.asarray(rng.choice([-1.0, 1.0], size=(N_VECTORS, self.size)))
+        return np.asarray(rng.choice([-1.0, 1.0], size=(n_vectors, self.size)))
 
     def log_det(self, seed: int) -> float:
         """Return log det H."""
-        spectrum = Quadrature.of(self.products, self.signs(seed), N_STEPS)
+        spectrum = Quadrature.of(self.products, self.signs(MANY_VECTORS, seed), N_STEPS)
         found = float(spectrum.traces(lambda nodes: np.log(np.maximum(nodes, LEAST))).mean())
         n_logits = self.size - self.n_profiles
         found -= 2 * float(np.log(self.root.of_weights[:n_logits]).sum())
@@ -127,7 +127,7 @@ class Curved:
 
     def n_determined(self, seed: int) -> float:
         """Return gamma."""
-        starts = self.rooted(self.signs(seed) * self.penalised, transposed=True)
+        starts = self.rooted(self.signs(FEW_VECTORS, seed) * self.penalised, transposed=True)
         spectrum = Quadrature.of(self.products, starts, N_STEPS)
         trace = float(spectrum.traces(lambda nodes: 1 / np.maximum(nodes, LEAST)).mean())
         return len(self.parameters) * self.n_features - self.likelihood.l2 * trace
@@ -179,7 +179,7 @@ def choose_l2_by_products(
 
     The penalty is rounded to two digits: the random signs do not determine more.
     """
-    ascent = climber(likelihood, start, tol=FINE)
+    ascent = climber(likelihood, start, tol=ROUGH)
     for _ in range(MOST_ROUNDS):
         first, here = likelihood.l2, Curved(likelihood, ascent.parameters)
         likelihood, ascent = _settled(likelihood, ascent, climber, here, here.n_determined(seed))
@@ -206,7 +206,7 @@ def _settled(
         now = float(np.log(l2)), float(np.log(expected / size / l2))
         new = float(np.clip(np.exp(now[0] + secant(now, earlier)), LEAST_L2, MOST_WIDE_L2))
         earlier, likelihood = now, likelihood.with_l2(new)
-        ascent = climber(likelihood, ascent.parameters, tol=FINE)
+        ascent = climber(likelihood, ascent.parameters, tol=ROUGH)
         if abs(np.log(new / l2)) < SETTLED:
             break
     return likelihood, ascent

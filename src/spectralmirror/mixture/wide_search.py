@@ -25,9 +25,10 @@ from spectralmirror.mixture.search import (
     cross,
     given_start,
     heated,
+    moved,
     plain_search,
 )
-from spectralmirror.mixture.starts import Maximum, grow, independent, n_agreeing, split
+from spectralmirror.mixture.starts import Maximum, Start, grow, independent, n_agreeing, split
 from spectralmirror.mixture.task import Task
 from spectralmirror.mixture.wide_evidence import choose_l2_by_products
 
@@ -56,12 +57,17 @@ def find_wide_maxima(task: Task, likelihood: Likelihood) -> list[Maximum]:
     candidates = _candidates(task, likelihood)
     for kind, start, levels in islice(candidates, min(MOST_STARTS, task.n_init)):
         maxima.append(climbed(task, likelihood, kind, start, levels, maxima))
-        starts = independent([one.start for one in maxima])
-        if len(starts) >= LEAST_STARTS and n_agreeing(starts) >= N_AGREE:
+        if _agreed([one.start for one in maxima]):
             break
     if task.k > 2:
         maxima += cross(task, likelihood, maxima, task.n_init - len(maxima))
     return best_first(maxima)
+
+
+def _agreed(starts: list[Start]) -> bool:
+    """Return whether enough starts have reached the best maximum."""
+    starts = independent(starts)
+    return len(starts) >= LEAST_STARTS and n_agreeing(starts) >= N_AGREE
 
 
 def _candidates(
@@ -73,6 +79,10 @@ def _candidates(
         while len(before) < task.k:
             before = split(likelihood, before)
         yield "before", before, ()
+    if task.subspace is not None:
+        inside = likelihood.inside(task.subspace.basis)
+        grown = grow(inside, task.k, task.climber)
+        yield "grown in the subspace", moved(grown, inside.coordinates, likelihood.coordinates), ()
     yield "grown", grow(likelihood, task.k, task.climber), ()
     ground = Ground(likelihood, task.k, task.climber, task.rng)
     if likelihood.has_known:
@@ -86,8 +96,8 @@ def adapt_wide_penalty(
 ) -> tuple[Likelihood, list[Maximum]]:
     """Choose the penalty from the data, and return the likelihood with it, and its maxima.
 
-    If the penalty is far from the one of the search, the other starts climb on from where they
-    ended.
+    If the penalty is far from the one of a search in which starts did not agree, the others climb
+    on from where they ended.
     """
     best = maxima[0]
     chosen, ascent = choose_l2_by_products(
@@ -95,7 +105,8 @@ def adapt_wide_penalty(
     )
     if isinstance(task.init, Parameters):
         return chosen, maxima
-    if max(chosen.l2 / likelihood.l2, likelihood.l2 / chosen.l2) < FAR:
+    near = max(chosen.l2 / likelihood.l2, likelihood.l2 / chosen.l2) < FAR
+    if near or _agreed([one.start for one in maxima]):
         return chosen, [replace(best, ascent=ascent), *maxima[1:]]
     again = [Maximum.of(best.start.kind, ascent)]
     for one in maxima[1:]:
