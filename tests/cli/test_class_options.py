@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy.special import expit
 
-from spectralmirror import LinearClassifierMixture, load
+from spectralmirror import ChoiceMixture, LinearClassifierMixture, load
 from spectralmirror.cli.class_options import signs_of
 from tests.helpers.command_line import run
 
@@ -180,6 +180,43 @@ def test_bad_input(options, sentence, folder, tmp_path):
     told = run("fit", folder / "ratings.csv", *given, code=2).output
     assert sentence in " ".join(told.split())
     assert not (tmp_path / "model.skops").exists()
+
+
+def test_choices_of_persons_with_covariates(tmp_path, monkeypatch):
+    rng = np.random.default_rng(2)
+    n = 80
+    age = rng.normal(40, 12, n).round()
+    kind = (rng.uniform(size=n) < expit((age - 40) / 6)).astype(int)
+    X = rng.normal(size=(n, 5, 3, 2))
+    tastes = np.array([[-1.5, 0.3], [-0.2, 1.5]])[kind]
+    best = (np.einsum("ptaj,pj->pta", X, tastes) + rng.gumbel(size=X.shape[:3])).argmax(axis=2)
+    who = np.repeat(np.arange(n), 15)
+    frame = pl.DataFrame(X.reshape(-1, 2), schema=["price", "time"]).with_columns(
+        who=who, card=np.repeat(np.arange(5 * n), 3), age=age[who],
+        chosen=(best[:, :, None] == np.arange(3)).ravel().astype(int),
+    )  # fmt: skip
+    frame.write_csv(tmp_path / "choices.csv")
+    fit = (
+        "fit", tmp_path / "choices.csv", "--choice-set", "card", "--chosen", "chosen", "-k", 2,
+        "--group", "who", "--spread", "none", "--membership", "age", "--sign", "price=-1",
+        "--l2", 1, "-o", tmp_path / "model.skops",
+    )  # fmt: skip
+    told = run(*fit).stdout
+    assert "Who belongs to B rather than A" in told
+    features, Z = frame[["price", "time"]], frame[["age"]]
+    options = {"choices": frame["card"], "groups": frame["who"], "membership": Z}
+    expected = ChoiceMixture(2, l2=1, signs={"price": -1}, random_state=0)
+    expected.fit(features, frame["chosen"], **options)
+    found = load(tmp_path / "model.skops").mixture
+    np.testing.assert_allclose(found.membership_coef_, expected.membership_coef_, rtol=1e-5)
+    run("predict", tmp_path / "model.skops", tmp_path / "choices.csv", "-o", tmp_path / "p.parquet")
+    P = expected.predict_proba(features, choices=frame["card"], membership=Z)
+    made = pl.read_parquet(tmp_path / "p.parquet")["probability"]
+    np.testing.assert_allclose(made, P, rtol=1e-5)
+    monkeypatch.setattr("spectralmirror.tables.fit_table.IN_MEMORY", 0)
+    run(*fit)
+    found = load(tmp_path / "model.skops").mixture
+    np.testing.assert_allclose(found.membership_coef_, expected.membership_coef_, rtol=1e-4)
 
 
 def test_signs():

@@ -109,7 +109,7 @@ def choose_covariates(
         return _Covariates()
     own = replace(
         roles, pairs=None, features=roles.membership, membership=(), known=None, positive=None,
-        listed_by="--membership",
+        choices=(), alternative=None, constants=False, listed_by="--membership",
     )  # fmt: skip
     names = dict.fromkeys(roles.membership)
     kinds = {n: kind_of(types[n], categorical=n in roles.categorical) for n in names}

@@ -139,7 +139,7 @@ def _checked_sets(reader: Any, recipe: Recipe, roles: ColumnRoles) -> Any:
     """Return a reader of the sets that are fitted, exactly one row of which was chosen."""
     needed = [roles.label] if roles.group is None else [roles.label, roles.group]
     if roles.missing == "drop":
-        needed += recipe.columns
+        needed += [*recipe.columns, *roles.membership]
     return replace(
         reader, needed=needed, chosen=lambda table: recipe.labels(table.column(roles.label))
     )
