@@ -13,6 +13,7 @@ from benchmarks.trust_faults import faults, responses
 from benchmarks.trust_intervals import calibration, coverage
 from benchmarks.trust_loss import loss
 from benchmarks.trust_membership import membership
+from benchmarks.trust_selection import bootstrap, tests
 from benchmarks.trust_spread import spread
 
 SECTIONS = {
@@ -25,6 +26,8 @@ SECTIONS = {
     "responses": responses,
     "spread": spread,
     "membership": membership,
+    "tests": tests,
+    "bootstrap": bootstrap,
 }
 
 

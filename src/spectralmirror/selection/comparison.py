@@ -209,7 +209,7 @@ class ComponentComparison:
                 f"{row['held_out']:>9.4f}  {'' if row['n_components'] == 1 else both:>18}  "
                 f"{_number(row['p_value'], 7, '.3f')}  {_number(row['split_log_ratio'], 6, '.1f')}"
             )
-        return "\n".join([*lines, "", *self._conclusions()])
+        return "\n".join(line.rstrip() for line in [*lines, "", *self._conclusions()])
 
     def _conclusions(self) -> list[str]:
         """Return what follows from the table, in sentences."""
@@ -220,21 +220,29 @@ class ComponentComparison:
                 f"At least {self.at_least_} {_classes(self.at_least_)}, with {1 - self.alpha:.0%} "
                 f"confidence (split test: all above {bound:.1f})."
             )
-        said = ", ".join(f"{k} by {name}" for name, k in self.suggested_.items())
+        names = {"bic": "BIC", "icl": "ICL", "held out": "held-out likelihood"}
+        said = ", ".join(f"{k} by {names.get(x, x)}" for x, k in self.suggested_.items())
         found.append(f"Number of classes: {said}.")
         if len(self.n_components) < self._requested:
             found.append(f"{len(self.n_components) + 1} classes left some without rows.")
         if self.models_[1].spread is not None:
             found.append("With a spread there are no tests.")
         else:
-            k = self.suggested_.get("evidence", self.suggested_["bic"])
-            z = self.models_[k].spread_score_
-            if z > DIFFER:
-                found.append(
-                    f"Persons differ inside each of {k} {_classes(k)} (z = {z:.1f}), so that more "
-                    "classes may stand for degrees: compare with spread='auto'."
-                )
+            found += self._degrees()
         return found
+
+    def _degrees(self) -> list[str]:
+        """Return what is to be said about persons who differ by degrees."""
+        k = self.suggested_.get("evidence", self.suggested_["bic"])
+        z = self.models_[k].spread_score_
+        if z > DIFFER:
+            return [
+                f"Persons differ inside {'the class' if k == 1 else f'each of {k} classes'} "
+                f"(z = {z:.1f}): compare with spread='auto'."
+            ]
+        if k == 1 or np.isnan(z):
+            return []
+        return ["Persons who differ by degrees look like classes, too: compare with spread='auto'."]
 
 
 def _mean(values: Matrix, weights: Vector) -> tuple[Vector, Vector]:
