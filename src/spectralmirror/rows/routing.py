@@ -20,6 +20,8 @@ __all__ = ["warn_of_groups_left_behind"]
 _VALIDATION, _SEARCH = "sklearn.model_selection._validation", "sklearn.model_selection._search"
 #: How far above a clone its cross-validation is looked for.
 _DEPTH = 40
+#: A mark among the variables of a cross-validation that has been warned about, for its next fold.
+_SAID = "spectralmirror said that groups stay behind"
 
 
 def warn_of_groups_left_behind(category: type[Warning]) -> None:
@@ -34,6 +36,9 @@ def warn_of_groups_left_behind(category: type[Warning]) -> None:
         if frame is None:
             return
         if _keeps_groups(frame):
+            if frame.f_locals.get(_SAID):
+                return
+            frame.f_locals[_SAID] = True  # stays there until the cross-validation ends
             warnings.warn(
                 "The groups only divide the rows into folds: each row is fitted as a group of its "
                 "own. Call sklearn.set_config(enable_metadata_routing=True) first, and they reach "
