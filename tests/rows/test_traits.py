@@ -77,6 +77,18 @@ def _without_names(fitted):
     return fitted
 
 
+@pytest.mark.usefixtures("small_samples")
+def test_samples_of_scattered_groups_keep_their_traits(frame, tmp_path):
+    roles = {"label": "y", "groups": "who", "membership": COVARIATES, "known": "class"}
+    path = SOURCES["parquet"](pl.from_pandas(frame), tmp_path)
+    found = mixture(n_init=4).fit(scan(path, features=NAMES, block_bytes=SMALL, **roles))
+    expected = mixture(n_init=4).fit(
+        frame[NAMES], frame["y"], groups=frame["who"], membership=frame[COVARIATES],
+        known=frame["class"],
+    )  # fmt: skip
+    assert_alike(found, expected)
+
+
 def test_sparse_rows(frame, in_memory):
     found = mixture().fit(
         sparse.csr_array(frame[NAMES].to_numpy()), frame["y"], groups=frame["who"],

@@ -354,8 +354,8 @@ class LinearClassifierMixture(
             p_l(z) = softmax_l(<g_l, z> + c_l). They are the same in all rows of a group; or a
             DataFrame has a line for each group, and its index names them.
         known : array-like of shape (n_samples,), default=None
-            The class of each row's group, counted from 0, or -1 if it is not known. The fitted
-            classes keep these numbers.
+            The class of each row's group, counted from 0; -1, or a missing value, if it is not
+            known. The fitted classes keep these numbers.
 
         Returns
         -------
