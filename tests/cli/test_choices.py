@@ -267,3 +267,60 @@ def test_constants_and_outside_options_in_wide_form(tmp_path):
     # with a constant of its own, each share is about the observed one
     line = next(line.split() for line in done.stdout.splitlines() if "nothing" in line)
     assert float(line[1].strip("%")) == pytest.approx(20, abs=0.5)
+
+
+def test_membership_may_be_the_same_in_a_set(folder, tmp_path):
+    run("fit", folder / "survey.csv", *LONG, "-k", 2, "--spread", "none", "--membership", "income",
+        "-o", tmp_path / "m.skops")  # fmt: skip
+    model, frame = load(tmp_path / "m.skops"), survey()
+    X, chosen, case, who = arrays(frame)
+    mixture = ChoiceMixture(2, random_state=0)
+    income = frame["income"].to_numpy()
+    mixture.fit(X, chosen, choices=case, groups=who, membership=income)
+    np.testing.assert_allclose(model.mixture.coef_, mixture.coef_, rtol=1e-5)
+    np.testing.assert_allclose(
+        model.mixture.membership_coef_, mixture.membership_coef_, rtol=1e-4, atol=1e-6
+    )
+
+
+FILES = [
+    ({"chosen": (5, 1), "again": (4, 1)}, "Set 101 of 'case' (row 4 of", "has 2 chosen rows"),
+    ({"case": (7, 99)}, "Set 99 of 'case' (row 7 of", "has a single alternative"),
+    ({"who": (2, 7)}, "Column 'who' changes inside set 100 of 'case' (row 0 of", "one person"),
+    ({"price": (9, None)}, "Values are missing in some of 640 rows: 'price' 1", "--missing drop"),
+    ({"case": (3, None)}, "'case' is missing in row 3 of", "every row belongs to a choice set"),
+]
+
+
+@pytest.mark.parametrize(("changes", "first", "second"), FILES, ids=[one[1] for one in FILES])
+def test_bad_files(tmp_path, changes, first, second):
+    frame = survey(20, sizes=False)
+    for name, (row, value) in changes.items():
+        column = "chosen" if name == "again" else name
+        values = frame[column].to_list()
+        values[row] = value
+        if name == "chosen":
+            values[4:8] = [0, 1, 0, 0]
+        frame = frame.with_columns(pl.Series(column, values))
+    frame.write_csv(tmp_path / "bad.csv")
+    done = run("fit", tmp_path / "bad.csv", *LONG, "-o", tmp_path / "m.skops", code=2)
+    printed = " ".join(done.stderr.split())
+    assert first in printed
+    assert second in printed
+    assert printed.count(". ") <= 2  # a sentence, or two with what to do
+    assert not (tmp_path / "m.skops").exists()
+
+
+def test_a_set_that_comes_again_far_below(tmp_path):
+    frame = survey(20, sizes=False)
+    task = frame.with_columns(case=pl.col("case") % 8)
+    task.write_csv(tmp_path / "tasks.csv")
+    done = run("fit", tmp_path / "tasks.csv", *LONG, "-o", tmp_path / "m.skops", code=2)
+    told = " ".join(done.stderr.split())
+    assert "Set 4 of 'case' begins in row 0 of" in told
+    assert "and comes again in row 32 of" in told
+    assert "name both columns: --choice-set who,case" in told
+    both = ["--choice-set", "who,case", *LONG[2:]]
+    run("fit", tmp_path / "tasks.csv", *both, "-k", 1, "--spread", "none",
+        "-o", tmp_path / "m.skops")  # fmt: skip
+    assert load(tmp_path / "m.skops").mixture.n_choices_ == 160

@@ -1,6 +1,7 @@
 """The report on choices: what it collects, and what it says."""
 
 import re
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.special import softmax
 from spectralmirror import ChoiceMixture
 from spectralmirror.effects import ratios
 from spectralmirror.plotting import plot_profiles, plot_responsibilities, plot_starts
-from spectralmirror.report import collect, render
+from spectralmirror.report import cautions, collect, render
 from tests.helpers.choices import NAMES, arrays, survey
 from tests.helpers.report import Page, check_page
 
@@ -148,3 +149,14 @@ def test_figures_draw_mixtures_of_choices(surveyed):
     assert ax.get_ylabel() == "number of choices"
     assert plot_starts(mixture).get_title() == "Starts"
     plt.close("all")
+
+
+def test_every_caution_has_words(data):
+    # labels, their rarity, the spectrum and the AUC of labels do not exist here
+    never = {"disguised", "non_gaussian", "rare_label"}
+    folder = Path(cautions.__file__).parent
+    kinds = set(re.findall(r'"kind": "(\w+)"', Path(cautions.__file__).read_text()))
+    said = set(re.findall(r"macro (\w+)\(", (folder / "text/choice_cautions.jinja").read_text()))
+    assert kinds - never <= said
+    told = {**data, "cautions": [{"kind": "starts_disagree", "n_agreed": 1, "n_starts": 8}]}
+    assert "Only 1 of 8\xa0starts reached" in Page(render(told)).text

@@ -111,16 +111,17 @@ def choose_covariates(
         roles, pairs=None, features=roles.membership, membership=(), known=None, positive=None,
         choices=(), alternative=None, constants=False, listed_by="--membership",
     )  # fmt: skip
+    plain = replace(own, choices=())  # covariates are the same in all rows of a choice set
     names = dict.fromkeys(roles.membership)
     kinds = {n: kind_of(types[n], categorical=n in roles.categorical) for n in names}
     usable = {name: kind for name, kind in kinds.items() if kind in ("number", "category")}
     required = [*roles.others, *(features if roles.missing == "drop" else ())]
     stats = table_stats(readers, usable, list(dict.fromkeys(required)), None, lambda _: None)
     missing = {name: stats.missing[name] for name in usable if stats.missing[name]}
-    problems = [*of_kinds(kinds, own), *of_values(stats, own)]
+    problems = [*of_kinds(kinds, plain), *of_values(stats, plain)]
     if roles.missing == "drop" and missing:
         stats = table_stats(readers, usable, required, None, lambda _: None, complete=True)
-    terms, notes = _terms(stats, own)
+    terms, notes = _terms(stats, plain)
     if not terms and not problems:
         raise ValueError(" ".join(["No column is left for --membership.", *notes[:3]]))
     recipe = Recipe(tuple(terms))
