@@ -1,11 +1,14 @@
 """The span of the profiles behind choices: differences of sets, and what they find."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from spectralmirror import ChoiceMixture
+from spectralmirror import ChoiceMixture, MixtureWarning
 from spectralmirror.datasets import make_choice_mixture
 from spectralmirror.metrics import subspace_error
+from spectralmirror.mixture import fitting
 from spectralmirror.mixture.choice_subspace import differences_of_sets
 from spectralmirror.mixture.preprocessing import Preprocessing
 from spectralmirror.rows.choices import accept_choices
@@ -51,3 +54,18 @@ def test_where_no_subspace_is_used(options):
     X, chosen, truth = make_choice_mixture(60, 6, 2, random_state=0)
     grouped = accepted(X, chosen, truth, groups=options.get("groups", True))
     assert prepared(grouped, options.get("subspace", "auto")).features(2).space is None
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_the_first_penalty_changes_only_the_way(monkeypatch, n_components):
+    X, chosen, truth = make_choice_mixture(120, 4, 2, random_state=3)
+    fits = []
+    for own in (True, False):
+        if not own:
+            monkeypatch.setattr(fitting, "penalty_of_one", lambda _, likelihood: likelihood)
+        mixture = ChoiceMixture(n_components, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MixtureWarning)  # three classes are too many
+            fits.append(mixture.fit(X, chosen, choices=truth.choices, groups=truth.groups))
+    assert fits[0].l2_ == pytest.approx(fits[1].l2_, rel=0.02)
+    assert fits[0].objective_ == pytest.approx(fits[1].objective_, abs=0.1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from spectralmirror.rows.grouped import Block
+from spectralmirror.rows.grouped import Block, InMemoryGroups
 from spectralmirror.rows.memory import Rows
 from tests.helpers.agreement import mixture_rows
 from tests.helpers.rows import in_groups
@@ -70,3 +70,22 @@ def test_some_of_the_groups(grouped):
     np.testing.assert_array_equal(taken, X[wanted])
     assert found.n_groups == 3
     np.testing.assert_array_equal(found.sizes, rows.sizes[some])
+
+
+def test_rows_in_order_have_the_same_blocks():
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 9, 60).astype(np.uint64)
+    weight = rng.integers(0, 3, 60).astype(float)
+    rows = Rows(rng.standard_normal((60, 2)), rng.choice([-1.0, 1.0], 60), weight, 160, keys=keys)
+    scattered = InMemoryGroups.of(rows)
+    ordered = scattered.in_order()
+    assert ordered.in_order() is ordered
+    found, expected = list(ordered.blocks()), list(scattered.blocks())
+    assert len(found) == len(expected) > 2
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.X, theirs.X)
+        np.testing.assert_array_equal(ours.weight, theirs.weight)
+        np.testing.assert_array_equal(ours.starts, theirs.starts)
+        assert ours.X.base is not None  # a view
+    assert next(iter(ordered.blocks())) is found[0]
+    assert ordered.total_weight == scattered.total_weight
