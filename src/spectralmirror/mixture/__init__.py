@@ -9,6 +9,10 @@ the user should know), `summary` and `prediction`. `bootstrap` refits resamples 
 `routing` is what scikit-learn's searches pass to a fit, `frames` returns DataFrames, and `card` is
 what a notebook shows.
 
+Rows of many features are `wide`: columns are only scaled, `preconditioner` and `principal` take the
+place of whitening, `operators` and `quadrature` that of matrices, and `wide_search` and
+`wide_evidence` that of `search` and `evidence`.
+
 If persons of one class differ, `spread` says how, `person_nodes` gives each person nodes to
 integrate over, `tied_curvature` and `person_curvature` have the second derivatives, `spread_start`,
 `spread_fitting` and `spread_selection` find and choose it, `spread_units` has it in the units of x,

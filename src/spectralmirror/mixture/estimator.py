@@ -86,7 +86,7 @@ class LinearClassifierMixture(
     subspace : "auto", SpectralMirror, array-like of shape (K, n_features) or None, default="auto"
         Where to look for starts. "auto" uses the default SpectralMirror with k dimensions. Pass
         another SpectralMirror, fitted or not, or vectors that span a subspace, to use that one;
-        None looks in the whole space.
+        None looks in the whole space, and so does "auto" with more than 400 features.
     refine : bool, default=True
         Whether to refine the profiles over all features in the end. False keeps them inside the
         subspace, as in the paper, and so keeps the error of the subspace.

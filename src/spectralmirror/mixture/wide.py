@@ -132,11 +132,13 @@ def is_wide(
 ) -> bool:
     """Return whether a mixture is fitted without matrices of d x d numbers.
 
-    Spreads, constraints, choice sets, labels of more than two kinds and EM need such matrices: with
-    them, rows are never wide.
+    Spreads, constraints, choice sets, labels of more than two kinds, EM and profiles that stay in
+    the subspace of the spectral step need such matrices: with them, rows are never wide.
     """
     plain = kinds == (None,) and options.has_subspace and n_labels == 2
     plain = plain and getattr(estimator, "solver", "lbfgs") == "lbfgs"
+    if not getattr(estimator, "refine", True) and isinstance(estimator.subspace, str):
+        return False
     has_sets = getattr(grouped.rows, "sets", None) is not None
     return grouped.rows.n_features > WIDE_FROM and plain and not has_sets
 
