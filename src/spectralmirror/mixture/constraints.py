@@ -19,7 +19,7 @@ from scipy.linalg import qr
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["Constraints", "null_space", "orthonormal", "without"]
+__all__ = ["ZERO", "Constraints", "null_space", "orthonormal", "without"]
 
 #: A coefficient per standard deviation of its feature is 0 below this.
 ZERO = 1e-9

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from spectralmirror.mixture.class_options import ClassOptions
+from spectralmirror.mixture.constraints import ZERO
 from spectralmirror.mixture.diagnostics import find_problems, status
 from spectralmirror.mixture.doubt import agreeing_kinds, doubt
 from spectralmirror.mixture.em import em
@@ -35,7 +36,7 @@ from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.messages import named_columns
 from spectralmirror.rows.progress import print_progress
 from spectralmirror.rows.reduce import one_blas_thread
-from spectralmirror.rows.types import Matrix
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["SOLVERS", "MixtureFit", "MixtureWarning"]
 
@@ -227,6 +228,7 @@ class MixtureFit:
     def _set_estimates(self, chosen: Candidate) -> None:
         ascent, starts = chosen.fit.ascent, chosen.fit.starts
         coef, intercept = chosen.fit.likelihood.in_units(ascent.parameters.profiles)
+        coef[held_at_zero(chosen.fit.likelihood, coef, chosen.features.whitening.scale)] = 0.0
         self.sharpness_ = np.ones(len(coef))
         if not get_response(self.response).norm_identified:
             self.sharpness_ = np.maximum(np.linalg.norm(coef, axis=1), 1e-300)
@@ -282,7 +284,8 @@ class MixtureFit:
     def _set_errors(self, chosen: Candidate) -> None:
         regular = chosen.features.proper and get_response(self.response).norm_identified
         errors = standard_errors(chosen.fit, chosen.features.whitening, regular=regular)
-        self.coef_standard_error_ = errors.coef
+        zero = held_at_zero(chosen.fit.likelihood, self.coef_, self.feature_scale_)
+        self.coef_standard_error_ = np.where(zero, 0.0, errors.coef)
         self.intercept_standard_error_ = errors.intercept
         self.weights_standard_error_ = errors.weights
         self.covariance_, self.degrees_of_freedom_ = errors.covariance, errors.degrees_of_freedom
@@ -312,3 +315,11 @@ class MixtureFit:
         )
         for problem in problems:
             warnings.warn(problem.sentence, MixtureWarning, stacklevel=5)
+
+
+def held_at_zero(likelihood: Likelihood, coef: AnyArray, scale: Vector) -> NDArray[np.bool_]:
+    """Return which coefficients are 0, up to rounding, because a sign holds them there."""
+    constraints = likelihood.constraints
+    if constraints is None or not constraints.has_signs:
+        return np.zeros(coef.shape, dtype=bool)
+    return np.asarray(np.abs(coef) * scale <= ZERO)
