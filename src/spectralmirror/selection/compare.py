@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from spectralmirror.mixture.fit_base import MixtureFit
+from spectralmirror.mixture.likelihood import Likelihood, Parameters
 from spectralmirror.mixture.resampling import fitted_parameters, in_batches, mean_weights
 from spectralmirror.rows.checks import require_count
 from spectralmirror.rows.containers import output_container
@@ -218,11 +219,10 @@ def _split_test(estimator: Any, rows: Rows, fits: list[Fitted], options: Options
     order = np.random.default_rng([options.seed, HALVES]).permutation(n)
     halves = np.sort(order[: n // 2]), np.sort(order[n // 2 :])
     jobs: list[Callable[[], Any]] = []
+    searches = [_largest(rows, fit, options.seed) for fit in fits[:-1]]
     for one, other in (halves, halves[::-1]):
         jobs += [partial(score_part, estimator, k, rows, one, other) for k in range(1, K + 1)]
-        jobs += [
-            partial(_largest, rows.part(other), fits[k - 1], options.seed) for k in range(1, K)
-        ]
+        jobs += [partial(search, rows.part(other).groups) for search in searches]
     done, ways = options.run(jobs, "split test"), []
     for first in (0, 2 * K - 1):
         of_fits = dict(enumerate(done[first : first + K], 1))
@@ -230,10 +230,21 @@ def _split_test(estimator: Any, rows: Rows, fits: list[Fitted], options: Options
     return log_ratios(ways)
 
 
-def _largest(rows: Rows, fit: Fitted, seed: int) -> float:
-    """Return the largest log-likelihood of as many classes as a fit to all rows has."""
-    likelihood, start = replace(fit.likelihood, rows=rows.groups), fit.parameters
-    return largest_log_likelihood(likelihood, len(start), [start], (seed + SEARCH) % 2**32)
+def _largest(rows: Rows, fit: Fitted, seed: int) -> Callable[[InMemoryGroups], float]:
+    """Return the search for the largest log-likelihood that the classes of a fit have on a part.
+
+    It is in the whole space, wherever the fit was looked for, and starts there, too.
+    """
+    likelihood = fit.model._opened(rows.groups, fit.model.n_components_)
+    start = fitted_parameters(fit.model, likelihood)
+    return partial(_largest_on, likelihood, start, (seed + SEARCH) % 2**32)
+
+
+def _largest_on(
+    likelihood: Likelihood, start: Parameters, seed: int, groups: InMemoryGroups
+) -> float:
+    likelihood = replace(likelihood, rows=groups)
+    return largest_log_likelihood(likelihood, len(start), [start], seed)
 
 
 def _ratio_test(rows: Rows, fewer: Fitted, more: Fitted, seed: int) -> RatioTest:

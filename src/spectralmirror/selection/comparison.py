@@ -51,7 +51,8 @@ class ComponentComparison:
     at_least_ : int or None
         With confidence 1 - alpha, there are at least so many classes. None without the test.
     suggested_ : dict
-        The number of classes by "evidence", "bic", "icl", "held out" and "bootstrap test".
+        The number of classes by "evidence", "bic", "icl", "held out" and "bootstrap test"; the last
+        only with enough resamples for a p-value of alpha.
     models_ : dict
         The fits, by their number of classes.
     resampled_ : dict
@@ -130,7 +131,7 @@ class ComponentComparison:
             return np.array([getattr(model, f"{name}_") for model in models], dtype=np.float64)
 
         suggested = _by_criteria(each) | {"held out": _by_held_out(held_out, weights)}
-        if tests:
+        if tests and 1 / (1 + len(tests[2][1])) <= alpha:  # fewer resamples can never reject
             rejected: Any = of_tests[1, 1:] <= alpha
             suggested["bootstrap test"] = 1 + int(np.cumprod(rejected).sum())
         return cls(

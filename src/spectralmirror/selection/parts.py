@@ -77,6 +77,12 @@ class Fitted:
     likelihood: Likelihood
     parameters: Parameters
 
+    def log_likelihoods(self, rows: Rows) -> Vector:
+        """Return the log-likelihood of each group of any rows."""
+        coordinates = replace(self.likelihood.coordinates, projected=False)
+        likelihood = replace(self.likelihood, rows=rows.groups, coordinates=coordinates)
+        return log_likelihoods(likelihood, self.parameters)
+
 
 def fitted(estimator: Any, k: int, rows: Rows) -> Fitted:
     """Fit k classes; what a fit would warn of is part of the comparison."""
@@ -97,6 +103,5 @@ def score_part(
         found = fitted(estimator, k, rows.part(fit))
     except ValueError as problem:
         raise ValueError(f"A part of the groups cannot be fitted by itself: {problem}") from None
-    likelihood = replace(found.likelihood, rows=rows.part(others).groups)
-    scores = log_likelihoods(likelihood, found.parameters)
+    scores = found.log_likelihoods(rows.part(others))
     return ScoredPart(scores, float(found.model.log_evidence_))
