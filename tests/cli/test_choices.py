@@ -324,3 +324,21 @@ def test_a_set_that_comes_again_far_below(tmp_path):
     run("fit", tmp_path / "tasks.csv", *both, "-k", 1, "--spread", "none",
         "-o", tmp_path / "m.skops")  # fmt: skip
     assert load(tmp_path / "m.skops").mixture.n_choices_ == 160
+
+
+def test_the_report_of_a_survey(folder, tmp_path):
+    frame = survey(40)
+    frame.rename({"price": "euros"}).write_csv(tmp_path / "s.csv")
+    run("fit", tmp_path / "s.csv", *LONG, "-k", 1, "--spread", "none", "-o", tmp_path / "m.skops")
+    done = run("report", tmp_path / "m.skops", tmp_path / "s.csv", "-o", tmp_path / "r.html",
+               "--price", "euros", "--json")  # fmt: skip
+    data = json.loads(done.stdout)
+    assert data["pay"]["price"] == "euros"
+    assert data["shares"]["alternatives"] == list("abcd")
+    assert data["rows"]["n_groups"] == 40
+    assert data["rows"]["looked_at"] == frame["case"].n_unique()
+    assert "Willingness to pay" in (tmp_path / "r.html").read_text()
+    refused = run("report", tmp_path / "m.skops", tmp_path / "s.csv", "-o", tmp_path / "r2.html",
+                  "--price", "pounds", code=2)  # fmt: skip
+    assert "There is no feature 'pounds'" in refused.stderr
+    assert not (tmp_path / "r2.html").exists()
