@@ -41,7 +41,7 @@ FEWEST_NODES, FEW_SHARED, MANY_NODES = 64, 128, 512
 FEW_NODES, PERSON_NODES = 64, 128
 #: Nodes follow the parameters so many times, unless these move by less than NEAR standard errors.
 #: If they still move by FAR, nodes are of no use.
-ROUNDS, NEAR, FAR = 4, 0.3, 2.0
+ROUNDS, NEAR, FAR = 4, 1.0, 3.0
 #: With several classes, a start has this share of the spread within the classes of the discrete
 #: fit, which mistakes some of the spread for classes, and vice versa.
 SHARE = 0.5

@@ -150,16 +150,20 @@ class _Search:
     def _worthwhile(self, k: int, spreads: list[str]) -> list[str]:
         """Return the kinds of spread that are worth a trial with k classes.
 
-        Those that no longer gain from more classes are left out, unless no spread catches up;
-        beyond two classes, so are kinds that were far behind before.
+        Kinds that were far behind with one class less are left out; with two classes only those
+        that tie coefficients, as classes may take the place of ties. Beyond two classes, none is
+        tried that no longer gains from more classes, unless no spread catches up.
         """
-        if k <= 2:
+        if k == 1:
             return spreads
         best = [max(self.score(m, kind) for kind in spreads) for m in range(1, k)]
         level = max(best) - CLOSE
-        if best[-1] <= max(best[:-1]) + MARGINS[self.criterion] and self._discrete(k) < level:
+        falling = k > 2 and best[-1] <= max(best[:-1]) + MARGINS[self.criterion]
+        if falling and self._discrete(k) < level:
             return []
-        return [kind for kind in spreads if self.score(k - 1, kind) > best[-1] - 2 * CLOSE]
+        always = SIMPLE if k == 2 else ()
+        near = best[-1] - 2 * CLOSE
+        return [kind for kind in spreads if kind in always or self.score(k - 1, kind) > near]
 
     def _discrete(self, k: int) -> float:
         """Return the score of k classes without spread."""
