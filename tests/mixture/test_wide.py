@@ -12,6 +12,7 @@ from spectralmirror import LinearClassifierMixture
 from spectralmirror.mixture import wide
 from spectralmirror.mixture.wide import ColumnMoments, Columns, in_order
 from spectralmirror.rows.memory import Rows
+from spectralmirror.selection import compare_components
 from tests.helpers.mixtures import drawn, fitted
 from tests.helpers.rows import in_groups
 
@@ -249,3 +250,12 @@ def test_files_give_what_arrays_do(narrow, tmp_path):
     assert one.l2_ == pytest.approx(other.l2_, rel=0.1)
     assert one.log_likelihood_ == pytest.approx(other.log_likelihood_, abs=1)
     assert one.covariance_ is None
+
+
+def test_comparison_of_numbers(narrow):
+    X, y, truth = drawn(n=600, d=11, group_size=10, profile_norm=5.0)
+    found = compare_components(
+        LinearClassifierMixture(random_state=0), X, y, groups=truth.groups, max_components=2,
+        n_resamples=3, n_splits=2, random_state=0,
+    )  # fmt: skip
+    assert "2 by evidence, 2 by BIC" in str(found)

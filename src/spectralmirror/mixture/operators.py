@@ -19,7 +19,7 @@ from spectralmirror.rows.kernels import shifted
 from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["gram_products", "hessian_products", "leading_split", "principal", "split_products"]
+__all__ = ["gram_products", "hessian_products", "leading_splits", "principal", "split_products"]
 
 #: The sketch has this many directions, and as many more while it is computed.
 RANK, OVERSAMPLING = 64, 10
@@ -151,10 +151,10 @@ def principal(likelihood: Likelihood, total: float, seed: int) -> Principal:
     return Principal(U.T.copy(), s[kept], max(rest, 1e-6 * mean), total)
 
 
-def leading_split(
-    likelihood: Likelihood, parameters: Parameters, c: int, seed: int = 0
-) -> tuple[float, Vector]:
-    """Return the largest eigenvalue of S_c relative to C + l2 / n, and its eigenvector.
+def leading_splits(
+    likelihood: Likelihood, parameters: Parameters, c: int, n_directions: int = 1, seed: int = 0
+) -> tuple[Vector, Matrix]:
+    """Return the largest eigenvalues of S_c relative to C + l2 / n, and eigenvectors in lines.
 
     Block Lanczos from random vectors. Relative to the covariance C of the features, which whitened
     coordinates would take care of, noise is equally large in all directions.
@@ -182,5 +182,6 @@ def leading_split(
         Q, images, block = np.vstack([Q, block]), np.vstack([images, image]), image
     T = images @ Q.T
     eigenvalues, vectors = eigh((T + T.T) / 2)
-    e = root((Q.T @ vectors[:, -1])[None])[0]
-    return float(eigenvalues[-1]), e / np.linalg.norm(e)
+    found = root((Q.T @ vectors[:, ::-1][:, :n_directions]).T)
+    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    return eigenvalues[::-1][:n_directions], found

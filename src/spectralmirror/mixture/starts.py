@@ -17,7 +17,7 @@ from spectralmirror.mixture.curvature import split_matrices
 from spectralmirror.mixture.known import numbered
 from spectralmirror.mixture.lbfgs import Ascent, Climber
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
-from spectralmirror.mixture.operators import leading_split
+from spectralmirror.mixture.operators import leading_splits
 from spectralmirror.rows.progress import step
 from spectralmirror.rows.types import Vector
 
@@ -148,9 +148,9 @@ def grow(likelihood: Likelihood, k: int, climber: Climber) -> Parameters:
 def split(likelihood: Likelihood, parameters: Parameters) -> Parameters:
     """Split the component that gains most."""
     if likelihood.coordinates.is_scaled:
-        found = [leading_split(likelihood, parameters, c) for c in range(len(parameters))]
-        c = int(np.argmax([gain for gain, _ in found]))
-        return _divided(parameters, c, found[c][1])
+        found = [leading_splits(likelihood, parameters, c) for c in range(len(parameters))]
+        c = int(np.argmax([gains[0] for gains, _ in found]))
+        return _divided(parameters, c, found[c][1][0])
     last, penalty = likelihood.profile_size - 1, likelihood.for_contrasts(likelihood.penalty)
     pairs = []
     for S in split_matrices(likelihood, parameters):

@@ -32,7 +32,7 @@ from spectralmirror.mixture.starts import Maximum, Start, grow, independent, n_a
 from spectralmirror.mixture.task import Task
 from spectralmirror.mixture.wide_evidence import choose_l2_by_products
 
-__all__ = ["adapt_wide_penalty", "find_wide_maxima", "fit_single"]
+__all__ = ["WIDE_CYCLE", "adapt_wide_penalty", "find_wide_maxima", "fit_single"]
 
 #: The order in which kinds take turns after the grown start.
 WIDE_CYCLE = ("partition", "few groups", "annealed", "around")

@@ -30,10 +30,12 @@ from spectralmirror.mixture.evidence import CONCENTRATION
 from spectralmirror.mixture.kinds import CYCLE, KINDS, Ground
 from spectralmirror.mixture.lbfgs import Ascent, climb
 from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.operators import leading_splits
 from spectralmirror.mixture.starts import FINE, SPLIT
+from spectralmirror.mixture.wide_search import WIDE_CYCLE
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.reduce import one_blas_thread
-from spectralmirror.rows.types import Vector
+from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.selection.simulation import Simulator, in_order, with_labels
 
 __all__ = ["RatioTest", "p_value", "ratio_test"]
@@ -182,7 +184,7 @@ def _starts(
     yield given
     yield from splits(more, below)
     ground = Ground(more, len(given), CLIMB, rng)
-    for kind in cycle(CYCLE):
+    for kind in cycle(WIDE_CYCLE if more.coordinates.is_scaled else CYCLE):
         yield KINDS[kind](ground)
 
 
@@ -193,19 +195,29 @@ def splits(more: Likelihood, below: Parameters) -> list[Parameters]:
     (:func:`split_matrices`).
     """
     found = []
-    for c, S in enumerate(split_matrices(more, below)):
-        gains = S - more.for_contrasts(more.penalty)
-        if more.constraints is not None:
-            gains = more.constraints.free_directions(gains)
-        eigenvalues, vectors = eigh(gains)
+    for c, (gains, directions) in enumerate(_directions(more, below)):
         size = SPLIT * max(float(np.linalg.norm(below.profiles[c])), 1.0)
-        for value, e in zip(eigenvalues[::-1][:N_DIRECTIONS], vectors.T[::-1], strict=False):
+        for value, e in zip(gains, directions, strict=True):
             for a in SHARES:
                 for sign in (1.0,) if a == SHARES[0] else (1.0, -1.0):
                     gain = 4 * a * (1 - a) * value
                     found.append((gain, _split(below, c, sign * size * e, a)))
     found.sort(key=lambda one: -one[0])
     return [start for _, start in found]
+
+
+def _directions(more: Likelihood, below: Parameters) -> Iterator[tuple[Vector, Matrix]]:
+    """Yield the best gains of splitting each class, and their directions in lines."""
+    if more.coordinates.is_scaled:
+        for c in range(len(below)):
+            yield leading_splits(more, below, c, N_DIRECTIONS)
+        return
+    for S in split_matrices(more, below):
+        gains = S - more.for_contrasts(more.penalty)
+        if more.constraints is not None:
+            gains = more.constraints.free_directions(gains)
+        eigenvalues, vectors = eigh(gains)
+        yield eigenvalues[::-1][:N_DIRECTIONS], vectors.T[::-1][:N_DIRECTIONS]
 
 
 def _split(below: Parameters, c: int, e: Vector, a: float) -> Parameters:
