@@ -35,9 +35,7 @@ def in_memory(frame):
     return {False: fit(), True: fit(sample_weight=frame["w"])}
 
 
-@pytest.mark.parametrize(
-    ("kind", "contiguous"), [("parquet", True), ("csv", False), ("lazy", False)]
-)
+@pytest.mark.parametrize(("kind", "contiguous"), [("parquet", True), ("csv", False)])
 def test_files(kind, contiguous, frame, in_memory, tmp_path):
     rows = frame.sort_values("who", kind="stable") if contiguous else frame
     source = SOURCES[kind](pl.from_pandas(rows), tmp_path)
