@@ -15,8 +15,9 @@ from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.metrics import profile_error
 
-#: Data sets of a case, and the first seed: choices were made on smaller ones.
-CHOICE_SEEDS, COVERAGE_SEEDS, FIRST_SEED = 20, 200, 1_000
+#: Data sets of a case, and the first seeds: choices were made on other ones.
+CHOICE_SEEDS, COVERAGE_SEEDS = 20, 200
+FIRST_CHOICE, FIRST_COVERAGE = 2_000, 1_000
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def fitted(X, y, groups, k, spread, seed, **options):
 
 def chosen(case: Case, seed: int) -> list[float]:
     """Return whether the number of classes and the spread are right, errors, and seconds."""
-    X, y, groups, truth = case.draw(FIRST_SEED + seed)
+    X, y, groups, truth = case.draw(FIRST_CHOICE + seed)
     U = truth.profiles[:, :-1]
     mixture, seconds = fitted(X, y, groups, "auto", "auto", seed)
     discrete, _ = fitted(X, y, groups, case.k, None, seed)
@@ -95,7 +96,7 @@ def covered(kind: str, seed: int) -> list[float]:
     The last is that of persons' coefficients inside mean -+ 1.645 posterior standard deviations.
     """
     case = COVERAGE[kind]
-    X, y, groups, truth = case.draw(FIRST_SEED + seed)
+    X, y, groups, truth = case.draw(FIRST_COVERAGE + seed)
     mixture, _ = fitted(X, y, groups, case.k, kind, seed)
     if mixture.n_components_ < case.k or mixture.covariance_ is None:
         return [np.nan] * 4
