@@ -25,7 +25,8 @@ from benchmarks.choice_lcl import lcl_fits, lcl_python
 from spectralmirror import ChoiceMixture
 from spectralmirror.datasets import make_choice_mixture
 from spectralmirror.mixture.coordinates import Coordinates
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.summary import quantile
 from spectralmirror.responses import LOGISTIC
 from spectralmirror.rows.choices import accept_choices

@@ -17,7 +17,8 @@ from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_multinomial_mixture
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.label_contrasts import LabelContrasts
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.responses import get_response
 from spectralmirror.rows.grouped import InMemoryGroups

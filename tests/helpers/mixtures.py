@@ -8,8 +8,9 @@ from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.evidence import CONCENTRATION
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.operators import principal
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.memory import Rows

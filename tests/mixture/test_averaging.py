@@ -5,7 +5,7 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
 from spectralmirror.mixture.averaging import N_DRAWS, ParameterPosterior, normalised, row_variances
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.responses import RESPONSES
 from tests.helpers.mixtures import drawn, fitted
 

@@ -7,7 +7,8 @@ from scipy.special import log_softmax, logsumexp, softmax
 from spectralmirror.mixture.choice_sets import choice_probabilities, log_chosen
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.curvature import curvature
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.spread import Spread
 from spectralmirror.mixture.tied_curvature import tied_hessian
 from spectralmirror.responses import LOGISTIC

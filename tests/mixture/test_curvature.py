@@ -6,7 +6,8 @@ from scipy import sparse
 
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.curvature import coupling, curvature, split_matrices
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.responses import LOGISTIC
 from spectralmirror.rows.memory import Rows
 from spectralmirror.subspace.whitening import Whitening

@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 
 from spectralmirror.mixture.em import em, em_step
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from tests.helpers.mixtures import KINDS, D, K, random_problem
 
 

@@ -18,8 +18,9 @@ from spectralmirror.mixture.evidence import (
     laplace,
 )
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.memory import Rows

@@ -9,8 +9,8 @@ from spectralmirror.mixture import newton
 from spectralmirror.mixture.evidence import choose_l2, laplace
 from spectralmirror.mixture.fewer import evidence_of_fewer
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.task import Task
 from tests.helpers.mixtures import drawn, likelihood_of
 

@@ -13,8 +13,8 @@ from spectralmirror import MixtureWarning
 from spectralmirror.mixture import fitting
 from spectralmirror.mixture.fitting import fit
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.newton import Top
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.task import Subspace, Task
 from tests.helpers.mixtures import drawn, fitted, likelihood_of, sharp, with_intercepts
 

@@ -9,7 +9,8 @@ from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture import newton
 from spectralmirror.mixture.inference import score_products
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from tests.helpers.mixtures import KINDS, drawn, fitted, likelihood_of, random_problem
 from tests.helpers.rows import in_groups
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from spectralmirror.mixture.kinds import CYCLE, FEW_L2, INTERCEPT_L2, KINDS, Ground
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from tests.helpers.mixtures import drawn, gradient_by_differences, likelihood_of
 
 climber = partial(climb, max_iter=500)

@@ -7,7 +7,8 @@ from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.curvature import coupling, curvature, split_matrices
 from spectralmirror.mixture.group_scores import group_scores
 from spectralmirror.mixture.label_contrasts import LabelContrasts
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.responses import get_response
 from spectralmirror.rows.grouped import InMemoryGroups

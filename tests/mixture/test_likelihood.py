@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import logsumexp
 
-from spectralmirror.mixture.likelihood import INTERCEPT_L2, Likelihood, Parameters
+from spectralmirror.mixture.likelihood import INTERCEPT_L2, Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.rows.memory import Rows
 from tests.helpers.mixtures import (
     KINDS,

@@ -8,8 +8,8 @@ import pytest
 from spectralmirror.mixture import newton
 from spectralmirror.mixture.curvature import split_matrices
 from spectralmirror.mixture.lbfgs import Ascent, climb
-from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.newton import information, polish
+from spectralmirror.mixture.parameters import Parameters
 from tests.helpers.mixtures import (
     PROFILES,
     drawn,

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.membership import Membership
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.person_nodes import (
     N_SETS,
     may_have_person_nodes,

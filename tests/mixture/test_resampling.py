@@ -8,8 +8,8 @@ import pytest
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.resampling import (
     Refits,
     drawn,

@@ -10,7 +10,7 @@ from scipy.linalg import sqrtm
 from scipy.special import logsumexp
 from scipy.stats import chi, norm
 
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.spread import KINDS, Spread, nodes_of
 from spectralmirror.rows.memory import Rows
 from tests.helpers.mixtures import gradient_by_differences

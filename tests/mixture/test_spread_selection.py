@@ -13,8 +13,9 @@ from spectralmirror import LinearClassifierMixture
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.evidence import laplace
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.mixture.spread import KINDS, Spread
 from spectralmirror.mixture.spread_selection import MOST_TIED, SpreadChoice, kinds_to_try

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.spread import KINDS, Spread
 from spectralmirror.mixture.spread_start import (
     LEAST_VARIANCE,

@@ -7,7 +7,7 @@ import pytest
 
 from spectralmirror.mixture import starts
 from spectralmirror.mixture.lbfgs import Ascent, climb
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.starts import Start
 from tests.helpers.mixtures import drawn, likelihood_of, with_intercepts
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from spectralmirror.mixture.curvature import curvature, split_matrices
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.spread import KINDS
 from spectralmirror.mixture.tied_curvature import tied_hessian, tied_split_matrices
 from spectralmirror.rows.memory import Rows

@@ -8,8 +8,8 @@ import pytest
 
 from spectralmirror.mixture.evidence import choose_l2, laplace
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.wide_evidence import (
     Curved,
     choose_l2_by_products,

@@ -18,8 +18,9 @@ from spectralmirror import (
 )
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.memory import Rows

@@ -11,7 +11,7 @@ from scipy.special import log_expit, logsumexp
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.resampling import fitted_parameters
 from spectralmirror.mixture.search import find_maxima
 from spectralmirror.mixture.task import Task

@@ -8,7 +8,7 @@ from scipy.special import expit, softmax
 
 from spectralmirror import ChoiceMixture, LinearClassifierMixture
 from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.selection.simulation import (
     Simulator,
     frequencies_repeated,

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.extmath import row_norms
 
-from spectralmirror.mixture.likelihood import Parameters
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.responses import Response
 from spectralmirror.rows.types import AnyArray, Matrix
 

@@ -12,9 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.mixture.lbfgs import Ascent
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.membership import Membership
 from spectralmirror.mixture.newton import MOST_PARAMETERS, information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.resampling import Refits, fitted_parameters, in_batches
 from spectralmirror.mixture.search import prepared
 from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, letters, quantile, table

@@ -10,7 +10,7 @@ from scipy.special import xlogy
 
 from spectralmirror.mixture.averaging import normalised, row_variances
 from spectralmirror.mixture.fitting import Fit
-from spectralmirror.mixture.likelihood import Posterior
+from spectralmirror.mixture.parameters import Posterior
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.types import Matrix, Vector
 

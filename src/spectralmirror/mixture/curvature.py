@@ -19,7 +19,8 @@ from spectralmirror.mixture.group_scores import (
 )
 from spectralmirror.mixture.label_contrasts import LabelContrasts
 from spectralmirror.mixture.label_curvature import SHARE, label_coupling, label_sums
-from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters, Posterior
 from spectralmirror.mixture.tied_curvature import tied_split_matrices
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce

@@ -18,7 +18,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from spectralmirror.mixture.group_scores import quadratic
 from spectralmirror.mixture.lbfgs import Ascent
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector

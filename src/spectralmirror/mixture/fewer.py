@@ -6,8 +6,9 @@ import numpy as np
 
 from spectralmirror.mixture.evidence import choose_l2, laplace
 from spectralmirror.mixture.lbfgs import Ascent
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.mixture.task import Task
 from spectralmirror.mixture.wide_evidence import choose_l2_by_products, laplace_by_products

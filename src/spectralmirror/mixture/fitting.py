@@ -14,8 +14,9 @@ from spectralmirror.mixture.evidence import Laplace, laplace
 from spectralmirror.mixture.fewer import evidence_of_fewer
 from spectralmirror.mixture.integration import Integration
 from spectralmirror.mixture.lbfgs import Ascent
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import MOST_PARAMETERS, Information, Top, information, polish
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.samples import (
     WarmStart,
     follow_maximum,

@@ -12,7 +12,8 @@ import numpy as np
 
 from spectralmirror.mixture.choice_sets import mean_of_sets, slopes_of_choices
 from spectralmirror.mixture.label_contrasts import LabelContrasts
-from spectralmirror.mixture.likelihood import Likelihood, Parameters, Posterior
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters, Posterior
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.kernels import weighted_sums
 from spectralmirror.rows.reduce import added, reduce

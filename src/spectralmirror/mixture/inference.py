@@ -16,9 +16,10 @@ import numpy as np
 
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.group_scores import score_products
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.membership import Membership
 from spectralmirror.mixture.newton import Information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.spread_units import SpreadUnits
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.subspace.whitening import Whitening

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from spectralmirror.mixture.labels import Labels
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.person_nodes import with_person_nodes
 from spectralmirror.mixture.persons import Persons, batches
 from spectralmirror.rows.grouped import Block

@@ -21,7 +21,8 @@ from scipy.cluster.vq import kmeans2
 from spectralmirror.mixture.group_scores import class_scores
 from spectralmirror.mixture.known import known_classes
 from spectralmirror.mixture.lbfgs import Climber
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.starts import ROUGH
 from spectralmirror.rows.grouped import Block, InMemoryGroups
 from spectralmirror.rows.reduce import collect

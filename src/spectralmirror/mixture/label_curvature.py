@@ -16,7 +16,7 @@ import numpy as np
 
 from spectralmirror.mixture.group_scores import quadratic
 from spectralmirror.mixture.label_contrasts import LabelContrasts
-from spectralmirror.mixture.likelihood import Posterior
+from spectralmirror.mixture.parameters import Posterior
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.types import AnyArray, Matrix
 

@@ -13,7 +13,8 @@ from scipy.optimize import OptimizeResult, minimize
 from spectralmirror.mixture.constraints import Constraints, orthonormal, without
 from spectralmirror.mixture.curvature import coupling
 from spectralmirror.mixture.group_scores import score_products
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preconditioner import Preconditioner
 from spectralmirror.rows.types import Matrix, Vector
 

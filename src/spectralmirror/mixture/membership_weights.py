@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.mixture.frames import framed
-from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.membership import log_weights_at, standardised
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.rows.traits import check_agreement, check_membership
 from spectralmirror.rows.types import Matrix, Vector
 

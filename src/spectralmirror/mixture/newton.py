@@ -11,7 +11,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from spectralmirror.mixture.constraints import null_space
 from spectralmirror.mixture.curvature import curvature
 from spectralmirror.mixture.lbfgs import FLATTEST_ROW, Ascent
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.tied_curvature import tied_hessian
 from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.types import Matrix, Vector

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh, qr
 
-from spectralmirror.mixture.likelihood import Likelihood, Parameters, rows_product
+from spectralmirror.mixture.likelihood import Likelihood, rows_product
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.principal import Principal
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.kernels import shifted

@@ -18,7 +18,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from spectralmirror.mixture.group_scores import curvature_of_scores, row_derivatives
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce
 from spectralmirror.rows.types import AnyArray, Matrix

@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectralmirror.mixture.labels import Labels
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.persons import centres_of, wider
 from spectralmirror.mixture.spread import nodes_of, quadrature
 from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups

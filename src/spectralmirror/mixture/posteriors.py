@@ -16,8 +16,8 @@ from spectralmirror.mixture.averaging import ParameterPosterior
 from spectralmirror.mixture.component_scores import component_scores
 from spectralmirror.mixture.criteria import Criteria
 from spectralmirror.mixture.labels import Labels
-from spectralmirror.mixture.likelihood import Parameters
 from spectralmirror.mixture.membership_weights import MembershipWeights
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.person_model import History, PersonModel
 from spectralmirror.responses import Response, get_response
 from spectralmirror.rows.checks import check_features, check_group_keys, check_groups

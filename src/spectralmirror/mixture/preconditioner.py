@@ -18,7 +18,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from spectralmirror.mixture.curvature import coupling
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.principal import Principal
 from spectralmirror.rows.types import Matrix, Vector
 

@@ -18,8 +18,9 @@ from spectralmirror.mixture.choice_subspace import differences_of_sets
 from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.dependencies import dependencies, dependency_sentence
 from spectralmirror.mixture.label_contrasts import LabelContrasts
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.operators import principal
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.task import Subspace
 from spectralmirror.mixture.wide import Columns
 from spectralmirror.responses import get_response

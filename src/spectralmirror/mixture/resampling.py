@@ -16,7 +16,8 @@ from joblib import Parallel, delayed
 from scipy.optimize import linear_sum_assignment
 
 from spectralmirror.mixture.lbfgs import Ascent, climb
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.progress import step
 from spectralmirror.rows.reduce import one_blas_thread

@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.mixture.task import Task
 from spectralmirror.rows.grouped import Block, GroupedRows

@@ -12,7 +12,8 @@ from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.evidence import choose_l2
 from spectralmirror.mixture.kinds import CYCLE, KINDS, Ground, from_known
 from spectralmirror.mixture.lbfgs import Ascent
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.samples import looks_elliptical, start_sample
 from spectralmirror.mixture.starts import (
     ALIKE,

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from spectralmirror.mixture.evidence import Centring, choose_l2, initial_l2
 from spectralmirror.mixture.fitting import Fit, alive_components, by_weight, refine
 from spectralmirror.mixture.lbfgs import Ascent
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import Top, information
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.person_nodes import (
     MOST_ROWS,
     may_have_person_nodes,

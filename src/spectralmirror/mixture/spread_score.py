@@ -19,7 +19,8 @@ import numpy as np
 from spectralmirror.mixture.choice_sets import mean_of_sets, slopes_of_choices
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.group_scores import row_derivatives
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import added, reduce
 from spectralmirror.rows.types import Matrix, Vector

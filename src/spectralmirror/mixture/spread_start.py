@@ -15,7 +15,8 @@ from functools import partial
 import numpy as np
 
 from spectralmirror.mixture.group_scores import own_curvature
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.spread import Spread
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce

@@ -16,8 +16,9 @@ from scipy.linalg import eigh
 from spectralmirror.mixture.curvature import split_matrices
 from spectralmirror.mixture.known import numbered
 from spectralmirror.mixture.lbfgs import Ascent, Climber
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.operators import leading_splits
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.rows.progress import step
 from spectralmirror.rows.types import Vector
 

@@ -8,7 +8,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from spectralmirror.mixture.lbfgs import Climber
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.rows.types import Matrix
 
 __all__ = ["Subspace", "Task"]

@@ -13,7 +13,8 @@ from spectralmirror.mixture.group_scores import (
     curvature_of_scores,
     row_derivatives,
 )
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.person_curvature import person_hessian, person_split_matrices
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce

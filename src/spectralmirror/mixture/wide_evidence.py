@@ -28,8 +28,9 @@ from spectralmirror.mixture.evidence import (
     secant,
 )
 from spectralmirror.mixture.lbfgs import Ascent, Climber
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.operators import hessian_products
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preconditioner import Preconditioner
 from spectralmirror.mixture.quadrature import Quadrature
 from spectralmirror.mixture.starts import FINE, ROUGH

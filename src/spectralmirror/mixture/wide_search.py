@@ -16,7 +16,8 @@ import numpy as np
 
 from spectralmirror.mixture.kinds import KINDS, Ground, from_known
 from spectralmirror.mixture.lbfgs import Ascent
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.search import (
     FAR,
     HEAT,

@@ -15,7 +15,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from spectralmirror.mixture.fit_base import MixtureFit
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.resampling import fitted_parameters, in_batches, mean_weights
 from spectralmirror.rows.checks import require_count
 from spectralmirror.rows.containers import output_container

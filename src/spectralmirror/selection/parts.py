@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from spectralmirror.mixture.fit_base import MixtureWarning
 from spectralmirror.mixture.integration import log_likelihoods
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.types import Vector
 

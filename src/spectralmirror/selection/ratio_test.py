@@ -29,8 +29,9 @@ from spectralmirror.mixture.curvature import split_matrices
 from spectralmirror.mixture.evidence import CONCENTRATION
 from spectralmirror.mixture.kinds import CYCLE, KINDS, Ground
 from spectralmirror.mixture.lbfgs import Ascent, climb
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.operators import leading_splits
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.starts import FINE, SPLIT
 from spectralmirror.mixture.wide_search import WIDE_CYCLE
 from spectralmirror.rows.grouped import InMemoryGroups

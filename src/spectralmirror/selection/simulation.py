@@ -9,7 +9,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.search import prepared
 from spectralmirror.rows.grouped import Block, InMemoryGroups
 from spectralmirror.rows.reduce import collect

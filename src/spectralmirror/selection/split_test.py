@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.mixture.lbfgs import climb
-from spectralmirror.mixture.likelihood import Likelihood, Parameters
+from spectralmirror.mixture.likelihood import Likelihood
+from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.search import find_maxima, prepared
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.mixture.task import Task
