@@ -68,7 +68,7 @@ def simulate(
 
         spectralmirror simulate -o sessions.parquet --group-size 20 --reveal
 
-        spectralmirror simulate -o survey.csv --rows 6400 -d 3 --group-size 8 --alternatives 4
+        spectralmirror simulate -o survey.csv --group-size 8 --alternatives 4
     """
     if alternatives is not None and response != "logistic":
         fail(f"--response {response} is for binary labels: choices are logistic.")
