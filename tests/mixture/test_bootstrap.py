@@ -1,9 +1,10 @@
 """Bootstrap errors against the curvature of the likelihood, and what they refuse."""
 
 import numpy as np
+import polars as pl
 import pytest
 
-from spectralmirror import ChoiceMixture, LinearClassifierMixture
+from spectralmirror import ChoiceMixture, LinearClassifierMixture, scan
 from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
 from tests.helpers.refusals import assert_refused
 
@@ -84,6 +85,19 @@ def test_integer_weights_stand_for_rows():
     repeated = LinearClassifierMixture(2, random_state=0).fit(X[index], Y[index], groups=copies)
     np.testing.assert_allclose(repeated.coef_, weighted.coef_, rtol=1e-4)
     np.testing.assert_allclose(errors, repeated.coef_standard_error_, rtol=0.25)
+
+
+def test_rows_of_files(tmp_path, monkeypatch):
+    frame = pl.DataFrame(X, schema=list("abc")).with_columns(y=Y, person=GROUPS)
+    frame.write_parquet(tmp_path / "rows.parquet")
+    source = scan(tmp_path / "rows.parquet", label="y", groups="person")
+    model = LinearClassifierMixture(2, random_state=0).fit(source)
+    error = model.bootstrap(source, n=100, random_state=0).standard_error
+    # as above, with half of the resamples
+    np.testing.assert_allclose(error.coef, model.coef_standard_error_, rtol=0.3)
+    for module in ("rows.grouped", "rows.sample"):
+        monkeypatch.setattr(f"spectralmirror.{module}.SAMPLE_BYTES", 10_000)
+    assert_refused(lambda: model.bootstrap(source), "bootstrap holds all rows in memory")
 
 
 def test_membership_and_known_classes():

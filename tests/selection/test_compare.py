@@ -2,9 +2,10 @@
 
 import matplotlib as mpl
 import numpy as np
+import polars as pl
 import pytest
 
-from spectralmirror import ChoiceMixture, LinearClassifierMixture, SpectralMirror
+from spectralmirror import ChoiceMixture, LinearClassifierMixture, SpectralMirror, scan
 from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
 from spectralmirror.selection import compare_components
 from tests.helpers.refusals import assert_refused
@@ -127,6 +128,16 @@ def test_choices():
     assert found.at_least_ == 2
     assert found.p_value[1] == 0.25
     assert found.models_[2].predict_proba(A, choices=truth.choices).shape == (len(A),)
+
+
+def test_rows_of_files_give_the_criteria_of_arrays(tmp_path):
+    frame = pl.DataFrame(X, schema=["a", "b"]).with_columns(y=Y, person=GROUPS)
+    frame.write_parquet(tmp_path / "rows.parquet")
+    source = scan(tmp_path / "rows.parquet", label="y", groups="person")
+    found = compared(X=source, y=None, groups=None)
+    for row, same in zip(found.rows, FOUND.rows[:2], strict=True):
+        for name in ("log_likelihood", "bic", "log_evidence"):
+            assert row[name] == pytest.approx(same[name], rel=1e-4)
 
 
 def test_with_a_spread_there_are_criteria_and_no_tests():

@@ -224,9 +224,8 @@ def _check_kind(model: Any) -> None:
 def _same_rows(model: Any, given: dict[str, Any]) -> InMemoryGroups:
     """Return the rows; raise if they cannot be those that were fitted."""
     twin = copy.copy(model)  # acceptance sets attributes
-    rows, classes = twin._accepted(**given)
-    if not isinstance(rows, InMemoryGroups):
-        raise ValueError("bootstrap takes rows in memory: pass arrays, or a sample of the rows.")
+    accepted, classes = twin._accepted(**given)
+    rows: InMemoryGroups = accepted.whole("bootstrap")
     names = [getattr(one, "feature_names_in_", np.empty(0)).tolist() for one in (model, twin)]
     found = int(rows.n_present), int(rows.n_groups), list(classes)
     fitted = model.n_rows_, model.n_groups_, list(model.classes_)

@@ -203,9 +203,9 @@ class ChoiceMixture(
     def bootstrap(
         self,
         X: Any,
-        chosen: Any,
+        chosen: Any = None,
         *,
-        choices: Any,
+        choices: Any = None,
         groups: Any = None,
         sample_weight: Any = None,
         membership: Any = None,
@@ -218,11 +218,11 @@ class ChoiceMixture(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The alternatives that were fitted.
-        chosen : array-like of shape (n_samples,)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or source
+            The alternatives that were fitted; from files or a cluster, up to 200 MB.
+        chosen : array-like of shape (n_samples,), default=None
             Whether each was chosen.
-        choices : array-like of shape (n_samples,)
+        choices : array-like of shape (n_samples,), default=None
             The choice set of each row.
         groups, sample_weight, membership, known : array-like, default=None
             As they were passed to :meth:`fit`.

@@ -372,7 +372,7 @@ class LinearClassifierMixture(
     def bootstrap(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         groups: Any = None,
         sample_weight: Any = None,
@@ -391,9 +391,9 @@ class LinearClassifierMixture(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows that were fitted.
-        y : array-like of shape (n_samples,)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or source
+            The rows that were fitted; from files or a cluster, up to 200 MB.
+        y : array-like of shape (n_samples,), default=None
             Their labels.
         groups, sample_weight, membership, known : array-like, default=None
             As they were passed to :meth:`fit`. A row of an integer weight w stands for w rows.

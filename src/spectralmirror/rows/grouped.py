@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol
@@ -264,6 +264,20 @@ class GroupedRows(Protocol):
                 return InMemoryGroups.of(found, by_key=True).in_order()
             share *= 2  # few groups of many rows each
 
+    def whole(self, what: str) -> InMemoryGroups:
+        """Return all rows in memory; raise if `what`, which needs that, asks for too many.
+
+        Rows of files and clusters are brought here if they take no more than `SAMPLE_BYTES`.
+        """
+        found = self.draw(self.n_present, self.n_groups, seed=0)
+        if found.n_present < self.n_present:
+            size = self.n_present * self.rows.n_features * self.rows.dtype.itemsize
+            raise ValueError(
+                f"{what} holds all rows in memory, and these take {size / 1e6:,.0f} MB: pass "
+                f"arrays, or a sample of whole groups of at most {SAMPLE_BYTES / 1e6:,.0f} MB."
+            )
+        return replace(found, trait_columns=self.trait_columns)
+
     def _is_half(self, n_rows: int, n_groups: int) -> bool:
         share = n_rows / max(self.n_present, 1)
         return (max(share, n_groups / self.n_groups) if self.is_grouped else share) >= 0.5
@@ -378,6 +392,10 @@ class InMemoryGroups(GroupedRows):
         if not self.is_grouped and self._is_half(n_rows, n_groups):
             return self
         return super().draw(n_rows, n_groups, seed)
+
+    def whole(self, what: str) -> InMemoryGroups:
+        """Return these rows."""
+        return self
 
     def choose_groups(self, share: float, seed: int) -> Rows:
         """Return the rows, with keys, of about this share of the groups."""

@@ -40,7 +40,7 @@ FOLDS, HALVES, SEARCH = 1, 2, 3
 def compare_components(
     estimator: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     groups: Any = None,
     sample_weight: Any = None,
@@ -69,9 +69,9 @@ def compare_components(
     ----------
     estimator : LinearClassifierMixture or ChoiceMixture
         What to fit; its `n_components` does not matter.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The features.
-    y : array-like of shape (n_samples,)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or source
+        The features, or rows of files or a cluster, as ``fit`` takes them: up to 200 MB.
+    y : array-like of shape (n_samples,), default=None
         The labels; for a ChoiceMixture, whether each alternative was chosen.
     groups : array-like of shape (n_samples,), default=None
         Rows with the same value share their class, and stay together in all parts.
@@ -265,14 +265,11 @@ def _accepted(estimator: Any, given: dict[str, Any], y: Any, choices: Any) -> Ro
     else:
         given = given | {"y": y}
     before = set(vars(estimator))
-    groups, classes = estimator._accepted(**given)
+    accepted, classes = estimator._accepted(**given)
+    groups: InMemoryGroups = accepted.whole("compare_components")
     learned = {name: value for name, value in vars(estimator).items() if name not in before}
     for name in learned:
         delattr(estimator, name)
-    if not isinstance(groups, InMemoryGroups):
-        raise ValueError(
-            "compare_components takes rows in memory: pass arrays, or a sample of whole groups."
-        )
     if not groups.rows.has_fractions and groups.row_weight > MOST_ROWS:
         raise ValueError(
             f"sample_weight stands for {groups.row_weight:,.0f} rows, which would be repeated: at "
