@@ -154,7 +154,9 @@ def test_bad_rankings():
     assert_refused(lambda: explode_rankings(X, none, choices=choices), "No alternative of set 7")
     assert_refused(lambda: explode_rankings(X, rank[1:], choices=choices), "the rank of each of")
     assert_refused(lambda: explode_rankings(X, ["a"] * len(X), choices=choices), "hold numbers")
-    assert_refused(lambda: explode_rankings(X, rank, choices=choices, depth=0), "depth must be 1")
+    assert_refused(
+        lambda: explode_rankings(X, rank, choices=choices, depth=0), "depth must be a whole number"
+    )
     assert_refused(
         lambda: explode_rankings(X, rank, choices=choices, groups=groups[1:]), "the person of each"
     )
@@ -168,5 +170,5 @@ def test_bad_rankings():
     )
     assert_refused(
         lambda: best_worst(X, best, best & (choices != 7), choices=choices),
-        "worst: Set 7 of choices has no chosen row",
+        "Set 7 of choices has no worst row",
     )

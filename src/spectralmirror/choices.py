@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spectralmirror.rows.checks import require_count
 from spectralmirror.rows.messages import first_missing, listed, refuse_masked
 from spectralmirror.rows.sets import ChoiceSets, check_chosen, check_same_in_sets, check_sets
 from spectralmirror.rows.types import Matrix, Vector
@@ -83,7 +84,14 @@ def alternative_constants(alternatives: Any, *, reference: Any = None) -> tuple[
     if values.ndim != 1 or missing is not None:
         problem = f"is missing in row {missing}" if values.ndim == 1 else "must be one column"
         raise ValueError(f"alternatives {problem}: name the alternative of each row.")
-    found = np.unique(values)
+    if not len(values):
+        raise ValueError("alternatives is empty: name the alternative of each row.")
+    try:
+        found = np.unique(values)
+    except TypeError:
+        raise ValueError(
+            "alternatives mixes values that cannot be compared: use one kind."
+        ) from None
     if reference is None:
         reference = found[0]
     if reference not in found.tolist():
@@ -130,8 +138,8 @@ def explode_rankings(
     n = _n_rows(X)
     sets = check_sets(choices, n)
     place, n_ranked = _places(_ranks(rank, n)[sets.order], sets)
-    if depth is not None and (not isinstance(depth, int | np.integer) or depth < 1):
-        raise ValueError(f"depth must be 1 or more, got {depth!r}.")
+    if depth is not None:
+        require_count(depth=depth)
     n_stages = np.minimum(n_ranked, sets.sizes - 1)
     n_stages = n_stages if depth is None else np.minimum(n_stages, depth)
     parts, chosen, numbers = [], [], []
@@ -231,9 +239,14 @@ def _joined(
 
 
 def _n_rows(X: Any) -> int:
-    shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+    try:
+        shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+    except ValueError:
+        raise ValueError("X must be a table, but its rows have different lengths.") from None
     if len(shape) != 2:
         raise ValueError(f"X must be a table of rows and columns, got shape {tuple(shape)}.")
+    if not shape[0]:
+        raise ValueError("X has no rows: there is nothing to choose from.")
     return int(shape[0])
 
 
@@ -273,10 +286,7 @@ def _places(ranks: Vector, sets: ChoiceSets) -> tuple[NDArray[np.intp], NDArray[
 
 def _answer(values: Any, name: str, sets: ChoiceSets) -> NDArray[np.bool_]:
     """Return whether each ordered row is the best, or the worst, of its set."""
-    try:
-        return np.asarray(check_chosen(values, sets) > 0)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+    return np.asarray(check_chosen(values, sets, name) > 0)
 
 
 def _taken(X: Any, rows: NDArray[np.intp], signs: Vector | None) -> Any:
@@ -286,10 +296,23 @@ def _taken(X: Any, rows: NDArray[np.intp], signs: Vector | None) -> Any:
         return found if signs is None else (sparse.diags_array(signs) @ found).tocsr()
     if hasattr(X, "iloc"):
         found = X.iloc[rows].reset_index(drop=True)
-        return found if signs is None else found.astype(np.float64).mul(signs, axis=0)
+        return found if signs is None else _floats(found).mul(signs, axis=0)
+    if hasattr(X, "columns") and signs is None:
+        return X[rows]  # each column keeps its type
     values = np.asarray(X)[rows]
     if signs is not None:
-        values = values.astype(np.float64) * signs[:, None]
+        values = _floats(values) * signs[:, None]
     if hasattr(X, "columns"):
         return type(X)({name: values[:, j] for j, name in enumerate(X.columns)})
     return values
+
+
+def _floats(values: Any) -> Any:
+    """Return an array or a frame of floats, whose signs can be changed."""
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "X must hold numbers, as the worst alternative is chosen under -x: encode other "
+            f"columns first ({error})."
+        ) from None

@@ -237,7 +237,19 @@ person_log_likelihood.get_metadata_routing = _requests  # type: ignore[attr-defi
 
 def _independent(classifier: Any, X: Any, y: Any, groups: Any) -> Vector:
     """Return sum_i log P(y_i | x_i) of each group."""
+    if not hasattr(classifier, "predict_proba"):
+        raise TypeError(
+            "person_log_likelihood scores fitted classifiers with predict_proba, got "
+            f"{type(classifier).__name__}."
+        )
     p = np.asarray(classifier.predict_proba(X))
+    labels, y = list(classifier.classes_), np.asarray(y)
+    unknown = np.flatnonzero(~np.isin(y, labels))
+    if len(unknown):
+        raise ValueError(
+            f"y holds {y[unknown].tolist()[0]!r} in row {unknown[0]}, but the labels that were "
+            f"fitted are {classifier.classes_.tolist()}."
+        )
     places = np.searchsorted(classifier.classes_, y)
     with np.errstate(divide="ignore"):
         log_p = np.log(p[np.arange(len(p)), places])

@@ -169,7 +169,7 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
                 "normalised, not to 1: the moments are far from those of a mixture of "
                 f"{k} linear regressions. Pass more rows, or ask for fewer components.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         order = np.argsort(-weights, kind="stable")
         self.coef_ = (scale * vectors @ inverse)[order]
@@ -225,7 +225,7 @@ class SpectralExperts(RegressorMixin, BaseEstimator):
             warnings.warn(
                 f"A regression did not converge in max_iter={self.max_iter} steps: increase it.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return second, noise, third
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from spectralmirror.mixture.fit_base import held_at_zero
 from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.membership import Membership
@@ -192,6 +193,8 @@ def _collected(model: Any, likelihood: Likelihood, made: list[tuple[Ascent, Vect
     membership = likelihood.membership or Membership.none()
     thetas = [ascent.parameters for ascent, _ in made]
     units = [likelihood.in_units(theta.profiles) for theta in thetas]
+    for coef, _ in units:
+        coef[held_at_zero(likelihood, coef, model.feature_scale_)] = 0.0
     of_weights = [membership.in_units(theta.of_weights) for theta in thetas]
     return Bootstrap(
         np.array([coef for coef, _ in units]),
@@ -227,8 +230,8 @@ def _same_rows(model: Any, given: dict[str, Any]) -> InMemoryGroups:
     accepted, classes = twin._accepted(**given)
     rows: InMemoryGroups = accepted.whole("bootstrap")
     names = [getattr(one, "feature_names_in_", np.empty(0)).tolist() for one in (model, twin)]
-    found = int(rows.n_present), int(rows.n_groups), list(classes)
-    fitted = model.n_rows_, model.n_groups_, list(model.classes_)
+    found = int(rows.n_present), int(rows.n_groups), classes.tolist()
+    fitted = model.n_rows_, model.n_groups_, model.classes_.tolist()
     if twin.n_features_in_ != model.n_features_in_ or names[0] != names[1]:
         raise ValueError(f"X has other features than those that were fitted. {AGAIN}")
     for what, now, before in zip(("rows", "groups", "labels"), found, fitted, strict=True):

@@ -18,6 +18,7 @@ from spectralmirror.mixture.posteriors import MixturePosteriors
 from spectralmirror.mixture.spread import nodes_of
 from spectralmirror.mixture.summary import summarise
 from spectralmirror.rows.checks import check_features, check_group_keys
+from spectralmirror.rows.messages import first_missing
 from spectralmirror.rows.sets import (
     ChoiceSets,
     centred,
@@ -343,8 +344,18 @@ class ChoicePrediction(MixturePosteriors):
                     f"alternatives must name the alternative of each of {n} rows, got shape "
                     f"{names.shape}."
                 )
+            missing = first_missing(names)
+            if missing is not None:
+                raise ValueError(
+                    f"alternatives is missing in row {missing}: name the alternative of each row."
+                )
             names = names[rows.sets.order]
-        return np.unique(names, return_inverse=True)
+        try:
+            return np.unique(names, return_inverse=True)
+        except TypeError:
+            raise ValueError(
+                "alternatives mixes values that cannot be compared: use one kind."
+            ) from None
 
     def summary(self, level: float = 0.95, *, as_frame: bool = False) -> Any:
         """Return a table of estimates, standard errors, z values and confidence intervals.

@@ -38,7 +38,7 @@ from spectralmirror.rows.progress import print_progress
 from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["SOLVERS", "MixtureFit", "MixtureWarning"]
+__all__ = ["SOLVERS", "MixtureFit", "MixtureWarning", "held_at_zero"]
 
 SOLVERS = {"lbfgs": climb, "em": em}
 
@@ -314,7 +314,7 @@ class MixtureFit:
             wide=chosen.features.is_wide,
         )
         for problem in problems:
-            warnings.warn(problem.sentence, MixtureWarning, stacklevel=5)
+            warnings.warn(problem.sentence, MixtureWarning, stacklevel=6)
 
 
 def held_at_zero(likelihood: Likelihood, coef: AnyArray, scale: Vector) -> NDArray[np.bool_]:

@@ -28,6 +28,7 @@ from spectralmirror.rows.checks import check_finite, check_memory, check_table
 from spectralmirror.rows.grouped import Block, GroupedRows
 from spectralmirror.rows.messages import CollinearError, ColumnError
 from spectralmirror.rows.reduce import Sums, reduce
+from spectralmirror.rows.sets import SAME_IN_SETS
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.subspace.estimator import SpectralMirror
@@ -146,11 +147,7 @@ def whiten_sets(grouped: GroupedRows) -> Features:
     covariance, mean = sums.scatter / sums.weight, np.zeros(rows.n_features)
     constant = np.flatnonzero(np.diagonal(covariance) <= 0)
     if len(constant):
-        raise ColumnError(
-            "X is the same for all alternatives of each set in {columns}: no choice depends on it. "
-            "Leave it out, or multiply it with an indicator of an alternative.",
-            constant,
-        )
+        raise ColumnError(SAME_IN_SETS, constant)
     try:
         return Features.regular(Whitening.of(mean, covariance, rows.dtype))
     except CollinearError:

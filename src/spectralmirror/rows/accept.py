@@ -24,8 +24,24 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def checks_parameters(fit: Method) -> Method:
-    """Check the constraints of parameters before fit, as scikit-learn does, and keep fit's type."""
-    return cast(Method, _fit_context(prefer_skip_nested_validation=False)(fit))
+    """Check the constraints of parameters before fit, as scikit-learn does, and keep fit's type.
+
+    A fit that fails leaves the estimator as it was: a mixture that was fitted before can be used.
+    """
+    checked = _fit_context(prefer_skip_nested_validation=False)(fit)
+
+    @wraps(checked)
+    def fit_or_nothing(estimator: Any, *args: Any, **given: Any) -> Any:
+        before = dict(vars(estimator))
+        try:
+            return checked(estimator, *args, **given)
+        except BaseException as error:
+            if not isinstance(error, Warning):  # a warning made an error comes after a whole fit
+                vars(estimator).clear()
+                vars(estimator).update(before)
+            raise
+
+    return cast(Method, fit_or_nothing)
 
 
 def accept_rows(

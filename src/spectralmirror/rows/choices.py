@@ -6,12 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from spectralmirror.rows.accept import remember_features
 from spectralmirror.rows.checks import check_features, check_group_keys, is_dask
 from spectralmirror.rows.grouped import GroupedRows, InMemoryGroups
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.sets import centred, check_chosen, check_same_in_sets, check_sets
+from spectralmirror.rows.messages import ColumnError, named_columns
+from spectralmirror.rows.sets import (
+    SAME_IN_SETS,
+    ChoiceSets,
+    centred,
+    check_chosen,
+    check_same_in_sets,
+    check_sets,
+)
 from spectralmirror.rows.traits import traits_of_rows
 from spectralmirror.rows.types import Features
 from spectralmirror.rows.weights import check_weights
@@ -57,8 +66,8 @@ def accept_choice_rows(
     else:
         columns = tuple(value.compute() if is_dask(value) else value for value in columns)
         X = check_features(X, estimator, reset=True)
-        found, n_sets = accept_choices(X, *columns), len(np.unique(np.asarray(columns[1])))
-        return found, n_sets
+        with named_columns(estimator):
+            return accept_choices(X, *columns), len(np.unique(np.asarray(columns[1])))
     remember_features(estimator, grouped.rows.n_features, names)
     return grouped, n_sets
 
@@ -92,6 +101,7 @@ def accept_choices(
     traits, columns = traits_of_rows(membership, known, n, persons)
     traits = None if traits is None else traits[sets.order]
     X = X[sets.order]
+    _check_varies(X, sets)
     rows = Rows(X, y.astype(X.dtype), weight, keys=keys, traits=traits, sets=sets.numbers)
     if (sets.sizes == 2).all():
         difference = X[sets.starts] - X[sets.starts + 1]
@@ -99,3 +109,18 @@ def accept_choices(
     else:
         rows = replace(rows, X=centred(X, sets))
     return replace(InMemoryGroups.of(rows).in_order(), trait_columns=columns)
+
+
+def _check_varies(X: Features, sets: ChoiceSets) -> None:
+    """Raise if no set has alternatives that differ in some column of ordered rows.
+
+    They are compared as they are: the mean of equal numbers may differ in its last digit.
+    """
+    if sparse.issparse(X):
+        first = np.repeat(sets.starts, sets.sizes)
+        varies = abs(X - X[first]).max(axis=0).toarray().ravel() > 0
+    else:
+        least, most = (of.reduceat(X, sets.starts, axis=0) for of in (np.minimum, np.maximum))
+        varies = (least < most).any(axis=0)
+    if not varies.all():
+        raise ColumnError(SAME_IN_SETS, np.flatnonzero(~varies))

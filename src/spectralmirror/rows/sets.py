@@ -14,6 +14,7 @@ from spectralmirror.rows.messages import first_missing, refuse_masked
 from spectralmirror.rows.types import Features, Vector
 
 __all__ = [
+    "SAME_IN_SETS",
     "ChoiceSets",
     "centred",
     "check_chosen",
@@ -21,6 +22,11 @@ __all__ = [
     "check_sets",
     "of_whole_sets",
 ]
+
+SAME_IN_SETS = (
+    "X is the same for all alternatives of each set in {columns}: no choice depends on it. Leave "
+    "it out, or multiply it with an indicator of an alternative."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,29 +111,32 @@ def check_sets(choices: Any, n: int) -> ChoiceSets:
     return sets
 
 
-def check_chosen(chosen: Any, sets: ChoiceSets) -> Vector:
+def check_chosen(chosen: Any, sets: ChoiceSets, name: str = "chosen") -> Vector:
     """Return +1 for the chosen row of each set and -1 for others, in the order of the sets."""
-    refuse_masked(chosen, "chosen")
+    if chosen is None:
+        raise ValueError(f"{name} is missing: say for each row of X whether it was {name}.")
+    refuse_masked(chosen, name)
     values = np.asarray(chosen)
     n = len(sets.order)
     if values.shape != (n,):
-        raise ValueError(f"chosen must say for each of {n} rows whether it was chosen, got shape "
-                         f"{values.shape}.")  # fmt: skip
+        raise ValueError(
+            f"{name} must say for each of {n} rows whether it was {name}, got shape {values.shape}."
+        )
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
         numbers = np.full(n, np.nan)
     if not np.isin(numbers, (0.0, 1.0)).all():
-        raise ValueError("chosen must hold True or False (1 or 0) for each row.")
+        raise ValueError(f"{name} must hold True or False (1 or 0) for each row.")
     count = np.add.reduceat(numbers[sets.order], sets.starts)
     if (count != 1).any():
         bad = int(np.flatnonzero(count != 1)[0])
-        found = "no chosen row" if count[bad] == 0 else f"{count[bad]:.0f} chosen rows"
+        found = f"no {name} row" if count[bad] == 0 else f"{count[bad]:.0f} {name} rows"
         again = "" if count[bad] == 0 else (
             "; if its number stands for several sets, give each a number of its own"
         )  # fmt: skip
         raise ValueError(
-            f"S{sets.called(bad)[1:]} has {found}: exactly one alternative of each set is chosen"
+            f"S{sets.called(bad)[1:]} has {found}: exactly one alternative of each set is {name}"
             f"{again}."
         )
     return np.where(numbers[sets.order] > 0, 1.0, -1.0)

@@ -196,7 +196,7 @@ def table_of_groups(membership: Any, groups: Any) -> Any:
     """Return the line of each row's group."""
     index, values = membership.index, np.asarray(groups)
     if not index.is_unique:
-        twice = index[index.duplicated()][0]
+        twice = index[index.duplicated()].tolist()[0]
         raise ValueError(f"membership has two lines for group {twice!r}: keep one.")
     place = index.get_indexer(values)
     if (place < 0).any():

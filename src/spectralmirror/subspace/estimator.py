@@ -260,7 +260,7 @@ class SpectralMirror(SubspaceTransformer):
             known = self._known_features(rows)
             outcome = self._outcome(grouped, known, check_random_state(self.random_state))
         if outcome.status:
-            warnings.warn(outcome.status, WeakSignalWarning, stacklevel=4)
+            warnings.warn(outcome.status, WeakSignalWarning, stacklevel=5)
         self.components_ = orthonormal_rows(outcome.basis)
         self.mirror_direction_ = outcome.direction
         self.eigenvalues_, self.bulk_ = outcome.spectrum.eigenvalues, outcome.spectrum.bulk
