@@ -173,7 +173,7 @@ def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(tmp_path, monkeypatch):
         shown += piece
     os.close(ours)
     assert work.wait(60) == 0
-    assert b"2 classifiers: " in shown
+    assert b"2 classes: " in shown
     monkeypatch.setattr("spectralmirror.cli.console.SHOW_AFTER", 0)
     plain = run("fit", data, "--label", "label", "-k", 2, "-o", tmp_path / "model.skops")
     assert plain.stderr == ""
@@ -187,8 +187,8 @@ def test_without_a_terminal_a_line_now_and_then_says_what_a_fit_is_at(
     fit = ("fit", fitted / "ratings.csv", "--label", "liked", "--drop", "person", "-k", 2)
     done = run(*fit, "-o", tmp_path / "m.skops")
     lines = done.stderr.splitlines()
-    assert any(re.fullmatch(r"2 classifiers: start \d+ \(\d+ s\)", line) for line in lines)
-    assert "classifiers: start" not in done.stdout
+    assert any(re.fullmatch(r"2 classes: start \d+ \(\d+ s\)", line) for line in lines)
+    assert "classes: start" not in done.stdout
     assert run(*fit, "-o", tmp_path / "m.skops", "--quiet").output == ""
 
 

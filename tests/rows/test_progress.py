@@ -17,11 +17,11 @@ def test_a_fit_says_what_it_is_at_and_only_to_those_who_listen(capfd, caplog):
     with hear_progress(heard.append):
         LinearClassifierMixture("auto", random_state=0).fit(X, y)
     assert heard[:2] == [
-        "1 classifier: looking for starts",
-        "1 classifier: climbing over all rows",
+        "1 class: looking for starts",
+        "1 class: climbing over all rows",
     ]
-    assert "2 classifiers: looking for starts" in heard
-    starts = [text for text in heard if text.startswith("2 classifiers: start ")]
+    assert "2 classes: looking for starts" in heard
+    starts = [text for text in heard if text.startswith("2 classes: start ")]
     assert len(starts) > 2
     n = len(heard)
     stage("nobody listens any more")
@@ -34,8 +34,8 @@ def test_logging_hears_stages(caplog):
     with caplog.at_level(logging.INFO, logger="spectralmirror"):
         LinearClassifierMixture(1).fit(X, y)
     assert caplog.messages == [
-        "1 classifier: looking for starts",
-        "1 classifier: climbing over all rows",
+        "1 class: looking for starts",
+        "1 class: climbing over all rows",
     ]
 
 
@@ -50,7 +50,7 @@ def test_verbose_prints_stages_and_starts(capsys, verbose):
     texts = [re.fullmatch(r" *\d+\.\d s  (.*)", line)[1] for line in lines]
     starts = [text for text in texts if "start " in text]
     assert (len(starts) > 2) == (verbose == 2)
-    assert texts[0] == "2 classifiers: looking for starts"
+    assert texts[0] == "2 classes: looking for starts"
     assert texts[-1] == "done"
 
 

@@ -30,7 +30,7 @@ from spectralmirror.mixture.starts import Start
 from spectralmirror.mixture.task import Subspace, Task
 from spectralmirror.mixture.wide_evidence import laplace_by_products
 from spectralmirror.mixture.wide_search import adapt_wide_penalty, find_wide_maxima, fit_single
-from spectralmirror.rows.progress import stage
+from spectralmirror.rows.progress import n_classes, stage
 
 __all__ = ["Fit", "alive_components", "by_weight", "fit", "refine"]
 
@@ -179,7 +179,7 @@ class Refinement:
 
 def fit(task: Task) -> Fit:
     """Fit a mixture of k components."""
-    what = "1 classifier" if task.k == 1 else f"{task.k} classifiers"
+    what = n_classes(task.k)
     stage(f"{what}: looking for starts")
     target, space = _target(task)
     found = _start(task, target, space)

@@ -29,7 +29,7 @@ from spectralmirror.mixture.starts import (
     split,
 )
 from spectralmirror.mixture.task import Subspace, Task
-from spectralmirror.rows.progress import step
+from spectralmirror.rows.progress import n_classes, step
 from spectralmirror.rows.types import Matrix
 
 __all__ = [
@@ -198,7 +198,7 @@ def climbed(
     others: list[Maximum],
 ) -> Maximum:
     """Climb from a start, unless others are out of reach."""
-    step(f"{task.k} classifiers: start {len(others) + 1}")
+    step(f"{n_classes(task.k)}: start {len(others) + 1}")
     best = max((one.ascent.value for one in others), default=-np.inf)
     return Maximum.of(kind, anneal(likelihood, start, task.climber, levels, beat=best))
 
@@ -256,7 +256,7 @@ def cross(task: Task, likelihood: Likelihood, maxima: list[Maximum], n_most: int
         profiles[lost] = donors[task.rng.randint(len(donors))]
         start = replace(best.parameters, profiles=profiles)
         levels = heated(likelihood, CROSSING[len(crossed) % len(CROSSING)])
-        step(f"{task.k} classifiers: start {len(pool) + 1}")
+        step(f"{n_classes(task.k)}: start {len(pool) + 1}")
         ascent = anneal(likelihood, start, task.climber, levels, beat=best.value)
         pool.append(ascent)
         crossed.append(Maximum.of("crossed", ascent))

@@ -28,7 +28,7 @@ from spectralmirror.mixture.spread import Spread
 from spectralmirror.mixture.spread_start import covariance_within, initial_entries, stretched
 from spectralmirror.mixture.starts import FINE, ROUGH, Maximum, split
 from spectralmirror.mixture.task import Task
-from spectralmirror.rows.progress import stage
+from spectralmirror.rows.progress import n_classes, stage
 from spectralmirror.rows.types import Matrix
 
 __all__ = ["comparison_sample", "finished", "fit_spread"]
@@ -88,7 +88,7 @@ def fit_spread(
         assert discrete is not None
         ascent = task.climber(sample, discrete.ascent.parameters, tol=FINE)
         return Fit(sample, ascent, discrete.starts, None, 0)
-    stage(f"{_classes(task)}, spread {kind}")
+    stage(f"{n_classes(task.k)}, spread {kind}")
     p = sample.coordinates.from_standard.shape[1]
     spread = Spread.of(kind, p, FEW_SHARED, task.seed)
     likelihood = replace(sample, spread=spread)
@@ -158,10 +158,6 @@ def _from_fewer(task: Task, fewer: Mapping[int, Fit]) -> Iterator[tuple[str, Par
         yield "drawn", Parameters(profiles, np.zeros(task.k), np.sqrt(SHARE) * single.spread)
 
 
-def _classes(task: Task) -> str:
-    return "1 class" if task.k == 1 else f"{task.k} classes"
-
-
 def _inverse(chosen: Fit) -> Matrix | None:
     """Return the inverse information of a fit, a preconditioner for other nodes or rows."""
     found = chosen.observed
@@ -172,7 +168,7 @@ def finished(task: Task, target: Likelihood, chosen: Fit) -> Fit:
     """Return the fit of all rows with many nodes: `target` is their likelihood, without spread."""
     spread = chosen.likelihood.spread
     assert spread is not None
-    stage(f"{_classes(task)}, spread {spread.kind}: climbing over all rows")
+    stage(f"{n_classes(task.k)}, spread {spread.kind}: climbing over all rows")
     target = replace(_in_memory(target, task), spread=spread.with_nodes(MANY_NODES, task.seed + 1))
     if task.choose_l2:
         target = target.with_l2(chosen.likelihood.l2)

@@ -19,7 +19,7 @@ from spectralmirror.mixture.lbfgs import Ascent, Climber
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.operators import leading_splits
 from spectralmirror.mixture.parameters import Parameters
-from spectralmirror.rows.progress import step
+from spectralmirror.rows.progress import n_classes, step
 from spectralmirror.rows.types import Vector
 
 __all__ = [
@@ -106,7 +106,7 @@ def multi_start(
     maxima: list[Maximum] = []
     for kind, start in candidates:
         if len(start) > 1:
-            step(f"{len(start)} classifiers: start {len(maxima) + 1}")
+            step(f"{n_classes(len(start))}: start {len(maxima) + 1}")
         maxima.append(Maximum.of(kind, anneal(likelihood, start, climber, levels)))
         if n_agreeing([one.start for one in maxima]) >= n_agree:
             break

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["hear_progress", "print_progress", "stage", "step"]
+__all__ = ["hear_progress", "n_classes", "print_progress", "stage", "step"]
 
 _LOGGER = logging.getLogger("spectralmirror.progress")
 
@@ -24,6 +24,11 @@ def stage(text: str) -> None:
 def step(text: str) -> None:
     """Say which part of a stage is done now, such as "2 classes, start 7"."""
     _LOGGER.debug(text)
+
+
+def n_classes(k: int) -> str:
+    """Return how many classes are fitted, for a stage or a step."""
+    return "1 class" if k == 1 else f"{k} classes"
 
 
 @contextmanager
