@@ -288,6 +288,7 @@ FILES = [
     ({"case": (7, 99)}, "Set 99 of 'case' (row 7 of", "has a single alternative"),
     ({"who": (2, 7)}, "Column 'who' changes inside set 100 of 'case' (row 0 of", "one person"),
     ({"price": (9, None)}, "Values are missing in some of 640 rows: 'price' 1", "--missing drop"),
+    ({"chosen": (slice(None), 0)}, "Column 'chosen' is 0 in all rows", "needs two values"),
     ({"case": (3, None)}, "'case' is missing in row 3 of", "every row belongs to a choice set"),
 ]
 
@@ -298,8 +299,8 @@ def test_bad_files(tmp_path, changes, first, second):
     for name, (row, value) in changes.items():
         column = "chosen" if name == "again" else name
         values = frame[column].to_list()
-        values[row] = value
-        if name == "chosen":
+        values[row] = [value] * len(values) if isinstance(row, slice) else value
+        if name == "chosen" and not isinstance(row, slice):
             values[4:8] = [0, 1, 0, 0]
         frame = frame.with_columns(pl.Series(column, values))
     frame.write_csv(tmp_path / "bad.csv")

@@ -169,7 +169,7 @@ def test_all_shared(ratings, folder, tmp_path):
         (("--membership", "liked"), "cannot be in --membership and be the label"),
         (("--membership", "kind", "--known", "kind"), "in both --known and --membership"),
         (("--features", "price,kind", "--known", "kind"), "a feature and the known class"),
-        (("--membership", "time"), "change inside group"),
+        (("--membership", "age,time"), "membership ('age', 'time') must be the same in all rows"),
         (("--known", "kind", "-k", "auto", "--spread", "full"), "need a number of classes"),
     ],
 )

@@ -65,6 +65,7 @@ def test_the_first_missing_value(values, row):
 
 def test_the_end_of_a_sentence_about_an_unknown_name():
     assert did_you_mean("incme", ["income", "age"]) == "; did you mean 'income'?"
+    assert did_you_mean("Y", ["income", "y"]) == "; did you mean 'y'?"
     assert did_you_mean("x", ["income", "age"]) == "."
     assert did_you_mean_or_list("x", ["income", "age"]) == "; its columns are 'income', 'age'."
     assert listed(map(str, range(14))).endswith("'11' and 2 more")

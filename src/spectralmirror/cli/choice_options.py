@@ -42,6 +42,17 @@ class ChoiceOptions:
         """Whether labels are choices."""
         return self.sets is not None or self.chosen is not None or self.wide
 
+    def check_absent(self) -> None:
+        """Fail if an option for choices was given, and labels are no choices."""
+        given = {
+            "--alternative": self.alternative is not None,
+            "--constants": self.constants,
+            "--outside": self.outside is not None,
+            "--available": self.available is not None,
+        }
+        for name in [name for name, one in given.items() if one]:
+            fail(f"{name} is for choices: name them with --choice-set, or --wide, and --chosen.")
+
     def column(self, label: str | None, pairs: Any, winner: str | None) -> str:
         """Return the column of labels, after checking the options against each other."""
         if pairs is not None or winner is not None:

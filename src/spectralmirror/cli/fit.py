@@ -181,6 +181,7 @@ def fit(
         column = survey.column(label, pairs, winner)
         survey.check_model(response, spread, intercept)
     else:
+        survey.check_absent()
         column = _label_column(label, pairs, winner)
     if pairs is not None and positive is not None:
         fail("--positive belongs to --label; with --pairs, a win of the left side counts as +1.")

@@ -105,8 +105,8 @@ class ClassOptions:
             )
         if k != "auto" and self.n_known > k:
             raise ValueError(
-                f"known holds class {self.n_known - 1}, but n_components={k} classes are counted "
-                "from 0: use a larger n_components."
+                f"known holds class {self.n_known - 1}, but classes are counted from 0 and there "
+                f"are n_components={k}: correct it, or use a larger n_components."
             )
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.mixture.frames import framed
 from spectralmirror.mixture.membership import log_weights_at, standardised
 from spectralmirror.mixture.parameters import Parameters
-from spectralmirror.rows.traits import check_agreement, check_membership
+from spectralmirror.rows.traits import TraitColumns, check_agreement, check_membership
 from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["MembershipWeights"]
@@ -76,7 +76,7 @@ class MembershipWeights:
         values, names = check_membership(membership, n, groups)
         self._check_covariates(values, names, named=hasattr(membership, "columns"))
         if numbers is not None:
-            check_agreement(values, groups, numbers)
+            check_agreement(values, TraitColumns(names, has_known=False), groups, numbers)
             values = values[np.unique(numbers, return_index=True)[1]]
         return standardised(values, self._membership_mean, self._membership_scale)
 

@@ -121,7 +121,9 @@ def one_line(error: Exception) -> str:
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return the end of a sentence about an unknown name: the names that are close to it."""
-    close = get_close_matches(str(name), list(map(str, names)), n=3)
+    names = list(map(str, names))
+    same = [other for other in names if other.casefold() == str(name).casefold()]
+    close = same or get_close_matches(str(name), names, n=3)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else "."
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spectralmirror.rows.checks import check_groups
 from spectralmirror.rows.feature_table import find_column_without_numbers
 from spectralmirror.rows.grouped import Block, GroupedRows
-from spectralmirror.rows.messages import refuse_masked
+from spectralmirror.rows.messages import listed, refuse_masked
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
@@ -114,7 +114,7 @@ def check_traits(grouped: GroupedRows, columns: TraitColumns) -> TraitSums:
     q = len(columns.names)
     _check_finite(sums.mean + sums.scatter, (*columns.names, "known"))
     if sums.n_varying:
-        raise _change_inside(grouped.varying_group())
+        raise _change_inside(grouped.varying_group(), columns)
     constant = np.flatnonzero(sums.least[:q] == sums.most[:q])
     if len(constant):
         raise ValueError(
@@ -146,8 +146,9 @@ def traits_of_rows(
         found, names = check_membership(membership, n, groups)
     if known is not None:
         found = np.column_stack([found, check_known(known, n)])
-    check_agreement(found, groups, check_groups(groups, n))
-    return found, TraitColumns(names, known is not None)
+    columns = TraitColumns(names, known is not None)
+    check_agreement(found, columns, groups, check_groups(groups, n))
+    return found, columns
 
 
 def check_membership(membership: Any, n: int, groups: Any) -> tuple[Matrix, tuple[str, ...]]:
@@ -275,7 +276,9 @@ def _floats(values: Any) -> AnyArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def check_agreement(traits: Matrix, groups: Any, numbers: NDArray[np.int64] | None) -> None:
+def check_agreement(
+    traits: Matrix, columns: TraitColumns, groups: Any, numbers: NDArray[np.int64] | None
+) -> None:
     """Raise if rows of one group disagree, and name such a group."""
     if numbers is None:
         return
@@ -284,11 +287,12 @@ def check_agreement(traits: Matrix, groups: Any, numbers: NDArray[np.int64] | No
     missing = np.isnan(traits) & np.isnan(expected)  # which is said later
     apart = np.flatnonzero(((traits != expected) & ~missing).any(axis=1))
     if len(apart):
-        raise _change_inside(np.asarray(groups)[[apart[0]]].tolist()[0])
+        raise _change_inside(np.asarray(groups)[[apart[0]]].tolist()[0], columns)
 
 
-def _change_inside(group: Any) -> ValueError:
+def _change_inside(group: Any, columns: TraitColumns) -> ValueError:
+    membership = [f"membership ({listed(columns.names)})"] if columns.names else []
     return ValueError(
-        "membership and known must be the same in all rows of a group, but they change inside "
-        f"group {group!r}: use one value for each group."
+        f"{' and '.join([*membership, *['known'] * columns.has_known])} must be the same in all "
+        f"rows of a group, but they change inside group {group!r}: use one value for each group."
     )

@@ -296,6 +296,7 @@ def check_present(reader: Reader, columns: Sequence[str]) -> None:
 def absent_columns(name: str, types: Collection[str], columns: Iterable[str]) -> list[str]:
     """Say which columns a table of this name lacks, and which it has instead."""
     absent = [column for column in dict.fromkeys(columns) if column not in types]
+    types = [column for column in types if column != SET]  # which is no column of the file
     close = {column: did_you_mean(column, types) for column in absent}
     said = [f"{name} has no column {one!r}{hint}" for one, hint in close.items() if hint != "."]
     others = [column for column, hint in close.items() if hint == "."]

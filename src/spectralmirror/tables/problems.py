@@ -94,12 +94,29 @@ def winner_of(stats: TableStats, roles: ColumnRoles) -> tuple[str, str] | None:
         words = winner_words(labels, roles.pairs)
         labels = [is_left(value, words) for value in labels]
     classes, name = np.unique(column_values(pa.array(labels))), f"Label {roles.label!r}"
-    if roles.pairs is not None or roles.choices or len(classes) <= 2:
+    if roles.choices and len(classes) != 2:
+        raise ValueError(_not_chosen(classes, roles.label))
+    if roles.pairs is not None or len(classes) <= 2:
         check_classes(classes, name)
     else:
         check_classes(classes, name, why=None)
         _check_kinds(classes, name, stats)
     return words
+
+
+def _not_chosen(classes: NDArray[Any], name: str) -> str:
+    """Say that a column does not tell which rows were chosen."""
+    if len(classes) == 1:
+        return (
+            f"Column {name!r} is {classes.tolist()[0]!r} in all rows: exactly one row of each "
+            "choice set is chosen, which needs two values, such as 0 and 1."
+        )
+    shown = ", ".join(f"{value!r:.80}" for value in classes[:3].tolist())
+    return (
+        f"Column {name!r} has {len(classes)} different values ({shown}, ...), but says of each row "
+        "whether it was chosen: use two values, such as 0 and 1. If there is one line for each "
+        "choice, and the column names the alternative that was chosen, use --wide."
+    )
 
 
 def _check_kinds(classes: NDArray[Any], name: str, stats: TableStats) -> None:
