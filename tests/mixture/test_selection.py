@@ -14,6 +14,7 @@ from spectralmirror.mixture.selection import (
     MANY_STARTS,
     MOST_COMPONENTS,
     Candidate,
+    evidence_path,
     fewer_components,
     select,
 )
@@ -28,10 +29,11 @@ class Fake:
     bic: float
     n_dropped: int = 0
     n_starts: int = 1
+    has_evidence: bool = True
 
     @property
-    def log_evidence(self):
-        return -10 * self.bic  # beyond the margin
+    def log_evidence(self):  # beyond the margin
+        return -10 * self.bic if self.has_evidence else -self.bic / 2
 
     @property
     def fit(self):
@@ -170,3 +172,12 @@ def test_held_out_likelihood():
         cv=3,
     ).fit(X, y)
     assert search.best_params_ == {"n_components": 2}
+
+
+@pytest.mark.parametrize(("bics", "expected"), [((100, 80), 2), ((80, 100), 1)])
+def test_evidence_is_not_compared_with_what_stands_in_for_it(bics, expected):
+    """With too many parameters for second derivatives, there is only BIC."""
+    candidates = {k: Fake(k, bic, has_evidence=k < 2) for k, bic in enumerate(bics, start=1)}
+    best, _ = select(lambda k, *_: candidates[min(k, 2)], lambda: 1, "evidence")
+    assert best.k == expected
+    assert evidence_path({k: candidates[k] for k in (1, 2)}) == {1: -bics[0] / 2, 2: -bics[1] / 2}

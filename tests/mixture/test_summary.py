@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spectralmirror import load
+from spectralmirror import LinearClassifierMixture, load
 from spectralmirror.mixture.summary import Choices, deviation_interval, letters, quantile
 from tests.helpers.mixtures import drawn, fitted, sharp
 
@@ -181,3 +181,15 @@ def test_intervals_of_standard_deviations_stay_above_0(deviation, error, expecte
 def test_letters():
     assert letters(3) == ["A", "B", "C"]
     assert letters(27)[-1] == "27"
+
+
+def test_a_coefficient_that_its_sign_holds_is_shown_as_held():
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1) * np.where(np.arange(200) % 4, 1, -1)
+    mixture = LinearClassifierMixture(1, signs={0: -1, 1: 1}, l2=1.0).fit(X, y)
+    lines = {line.split()[0]: line for line in mixture.summary().splitlines() if line.strip()}
+    assert lines["x0"].split() == ["x0", "0", "held", "at", "0", "by", "its", "sign"]
+    assert "held" not in lines["x1"]
+    frame = mixture.summary(as_frame=True).loc[("A", "x0")]
+    assert frame["estimate"] == 0
+    assert frame["standard_error"] == 0

@@ -35,9 +35,9 @@ class Problem:
     Attributes
     ----------
     kind : str
-        "collinear features", "dropped components", "fewer components", "not converged",
-        "indistinct components", "separated classes", "too few different rows", "rare labels",
-        "a better maximum" or "coarse integration".
+        "collinear features", "collinear covariates", "dropped components", "fewer components",
+        "not converged", "indistinct components", "separated classes", "too few different rows",
+        "rare labels", "a better maximum" or "coarse integration".
     sentence : str
         What is wrong, and what to do about it; parameters are in backticks.
     """
@@ -69,6 +69,15 @@ def find_problems(
                 f"{collinear}: many profiles fit the labels equally well, and only the penalty "
                 f"`l2={fit.likelihood.l2:g}` chooses among them, without standard errors. Use "
                 "fewer features, or more rows.",
+            )
+        )
+    membership = fit.likelihood.membership
+    if membership is not None and membership.collinear and k > 1:
+        problems.append(
+            Problem(
+                "collinear covariates",
+                f"{membership.collinear} (membership): many coefficients of the covariates fit "
+                "equally well, and their standard errors mean nothing. Leave such covariates out.",
             )
         )
     if fit.n_dropped:
@@ -158,6 +167,9 @@ def _problem_of_shape(fit: Fit, quality: FitQuality, max_iter: int) -> Problem |
             f"The likelihood was still rising when the climb ended (`max_iter={max_iter}`): "
             "raise `max_iter`, or `l2`.",
         )
+    membership = fit.likelihood.membership
+    if fit.is_flat and membership is not None and membership.collinear:
+        return None  # which is said already
     if fit.is_flat and k > 1:
         return Problem(
             "indistinct components",

@@ -30,6 +30,9 @@ def evidence_of_fewer(
     """
     k, parameters = len(best.parameters), best.parameters
     is_wide = likelihood.coordinates.is_scaled
+    of_best = None if is_wide else information(likelihood, parameters, task.seed)
+    if of_best is None and not is_wide:
+        return {}
     starts = {k: parameters}
     if k > 2 or single is None:
         others = [parameters[np.delete(np.arange(k), c)] for c in range(k)]
@@ -47,7 +50,9 @@ def evidence_of_fewer(
         if is_wide:
             found[number] = laplace_by_products(chosen, ascent, task.seed).log_evidence
             continue
-        seen = information(chosen, ascent.parameters, task.seed)
+        seen = of_best
+        if number < k:
+            seen = information(chosen, ascent.parameters, task.seed)
         if seen is not None:
             found[number] = laplace(chosen, ascent, seen).log_evidence
     return found

@@ -24,7 +24,7 @@ from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.membership import Membership
 from spectralmirror.mixture.preprocessing import Preprocessing, given_start
-from spectralmirror.mixture.selection import Candidate, fewer_components, select
+from spectralmirror.mixture.selection import Candidate, evidence_path, fewer_components, select
 from spectralmirror.mixture.spread_score import spread_score
 from spectralmirror.mixture.spread_selection import kinds_to_try, select_spread
 from spectralmirror.mixture.spread_units import SpreadUnits
@@ -104,7 +104,7 @@ class MixtureFit:
                 chosen = fit_k(int(self.n_components), None, None)
                 tried = {int(self.n_components): chosen}
             self.bic_path_ = {k: one.bic for k, one in tried.items()}
-            self.evidence_path_ = {k: one.log_evidence for k, one in tried.items()}
+            self.evidence_path_ = evidence_path(tried)
             self.evidence_path_ |= fewer_components(chosen, fit_k)
             self._set_estimates(chosen)
             self._set_membership(chosen, grouped)

@@ -16,10 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
+from spectralmirror.mixture.dependencies import dependencies, dependency_sentence
 from spectralmirror.rows.traits import TraitColumns, TraitSums
 from spectralmirror.rows.types import Matrix, Vector
+from spectralmirror.subspace.whitening import COLLINEAR
 
 __all__ = ["Membership", "log_weights_at", "standardised"]
+
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,18 +39,23 @@ class Membership:
     n_classes : int
         Number of classes for which known ones count: components that are still being grown have
         no numbers yet.
+    collinear : str
+        Which covariates can be computed from others; empty if none can.
     """
 
     mean: Vector
     scale: Vector
     has_known: bool = False
     n_classes: int = 0
+    collinear: str = ""
 
     @classmethod
     def of(cls, sums: TraitSums, columns: TraitColumns) -> Membership:
         """Return the mean and the standard deviation of the covariates."""
         q = len(columns.names)
-        return cls(sums.mean[:q], sums.scale[:q], columns.has_known)
+        found = dependencies(sums.correlation(q), 10 * COLLINEAR * EPSILON)
+        collinear = dependency_sentence(found, columns.names) if found else ""
+        return cls(sums.mean[:q], sums.scale[:q], columns.has_known, collinear=collinear)
 
     @classmethod
     def none(cls) -> Membership:

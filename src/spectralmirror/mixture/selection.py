@@ -13,7 +13,15 @@ from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.preprocessing import Features
 
-__all__ = ["CRITERIA", "Candidate", "fewer_components", "select", "with_more_starts"]
+__all__ = [
+    "CRITERIA",
+    "Candidate",
+    "evidence_path",
+    "fewer_components",
+    "gain",
+    "select",
+    "with_more_starts",
+]
 
 #: Largest number of components that is tried.
 MOST_COMPONENTS = 12
@@ -43,6 +51,11 @@ class Candidate:
         return self.quality.criteria.bic
 
     @property
+    def has_evidence(self) -> bool:
+        """Whether the log evidence is known."""
+        return self.fit.laplace is not None
+
+    @property
     def log_evidence(self) -> float:
         """The log evidence; -BIC/2, which approximates it, if it is not known."""
         found = self.fit.laplace
@@ -55,6 +68,19 @@ CRITERIA: dict[str, Callable[[Candidate], float]] = {
     "bic": lambda candidate: -candidate.bic / 2,
     "icl": lambda candidate: -candidate.quality.criteria.icl / 2,
 }
+
+
+def gain(candidate: Candidate, best: Candidate, criterion: str) -> float:
+    """Return how much better a candidate is; by BIC if only one of both has a known evidence."""
+    if criterion == "evidence" and candidate.has_evidence != best.has_evidence:
+        criterion = "bic"
+    return CRITERIA[criterion](candidate) - CRITERIA[criterion](best)
+
+
+def evidence_path(tried: dict[int, Candidate]) -> dict[int, float]:
+    """Return the log evidence of each number of components; -BIC/2 of all if some are not known."""
+    known = all(one.has_evidence for one in tried.values())
+    return {k: one.log_evidence if known else -one.bic / 2 for k, one in tried.items()}
 
 
 def select(
@@ -85,7 +111,6 @@ def select(
     tried : dict
         All fits, by their number of components.
     """
-    score = CRITERIA[criterion]
     best = candidate = fit_k(first, None, None)
     tried, least, n_worse = {first: best}, n_visible(), 0
     for k in range(first + 1, max(MOST_COMPONENTS, first) + 1):
@@ -93,7 +118,7 @@ def select(
         if candidate.fit.n_dropped:
             break
         tried[k] = candidate
-        if score(candidate) > score(best) + MARGINS[criterion]:
+        if gain(candidate, best, criterion) > MARGINS[criterion]:
             best, n_worse = candidate, 0
             continue
         n_worse += 1

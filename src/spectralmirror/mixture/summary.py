@@ -298,6 +298,7 @@ def text(
         mixture.status_,
         *_constraints(mixture),
     ]
+    signed = constrained(mixture)[1]
     first_within = next((line for line in lines if line.component == WITHIN), None)
     before = None
     for line in lines:
@@ -309,7 +310,8 @@ def text(
             parts += ["", name[0].upper() + name[1:], head, rule]
         elif line is first_within:
             parts += ["", WITHIN_TITLE, _head(width, level, "std. dev.", ""), rule]
-        parts.append(_shown(line, width))
+        held = line.term in signed and line.component >= 0 and line.estimate == 0
+        parts.append(_shown(line, width, held=held))
     parts += _membership(mixture, names, level)
     if not get_response(mixture.response).norm_identified:
         why = "labels do not determine the norms of the profiles, which are set to 1"
@@ -317,7 +319,9 @@ def text(
     return "\n".join(parts)
 
 
-def _shown(line: Line, width: int) -> str:
+def _shown(line: Line, width: int, *, held: bool = False) -> str:
+    if held:
+        return f"{line.term:<{width}}  {_number(0.0)}  {'held at 0 by its sign':>22}"
     return (
         f"{line.term:<{width}}  {_number(line.estimate)}  {_number(line.standard_error)}  "
         f"{_number(line.z, 8, '.2f')}  {_number(line.lower)} {_number(line.upper, 12)}"

@@ -58,8 +58,10 @@ class TraitSums:
     ----------
     weight : float
         Sum of the weights of the groups.
-    mean, scatter : ndarray of shape (m,)
-        Mean, and sum of squared deviations from it.
+    mean : ndarray of shape (m,)
+        The mean.
+    scatter : ndarray of shape (m, m)
+        Sum of products of deviations from it.
     least, most : ndarray of shape (m,)
         Smallest and largest value.
     n_varying : int
@@ -70,7 +72,7 @@ class TraitSums:
 
     weight: float
     mean: Vector
-    scatter: Vector
+    scatter: Matrix
     least: Vector
     most: Vector
     n_varying: int
@@ -82,12 +84,13 @@ class TraitSums:
         traits, w = block.group_traits, block.shares[0]
         w = np.ones(len(traits)) if w is None else w
         mean = w @ traits / w.sum()
-        apart = np.square(traits - mean)
+        apart = traits - mean
         assert block.traits is not None
         varying = block.sums((block.traits != block.of_rows(traits.T).T).any(axis=1)[None] * 1)
         unclear = int((traits[:, -1] % 1 != 0).sum())
         least, most = traits.min(axis=0), traits.max(axis=0)
-        return cls(float(w.sum()), mean, w @ apart, least, most, int((varying > 0).sum()), unclear)
+        scatter = (apart.T * w) @ apart
+        return cls(float(w.sum()), mean, scatter, least, most, int((varying > 0).sum()), unclear)
 
     def __add__(self, other: TraitSums) -> TraitSums:
         total = self.weight + other.weight
@@ -95,7 +98,9 @@ class TraitSums:
         return TraitSums(
             total,
             self.mean + apart * (other.weight / total),
-            self.scatter + other.scatter + apart**2 * (self.weight * other.weight / total),
+            self.scatter
+            + other.scatter
+            + np.outer(apart, apart) * (self.weight * other.weight / total),
             np.minimum(self.least, other.least),
             np.maximum(self.most, other.most),
             self.n_varying + other.n_varying,
@@ -105,14 +110,19 @@ class TraitSums:
     @property
     def scale(self) -> Vector:
         """Standard deviation of each trait over the groups."""
-        return np.asarray(np.sqrt(self.scatter / self.weight))
+        return np.asarray(np.sqrt(np.diagonal(self.scatter) / self.weight))
+
+    def correlation(self, q: int) -> Matrix:
+        """Return the correlations of the first q traits, which must vary."""
+        scale = self.scale[:q]
+        return np.asarray(self.scatter[:q, :q] / self.weight / scale / scale[:, None])
 
 
 def check_traits(grouped: GroupedRows, columns: TraitColumns) -> TraitSums:
     """Return sums over the traits of all groups; raise if they cannot be used."""
     sums = reduce(grouped, TraitSums.of)
     q = len(columns.names)
-    _check_finite(sums.mean + sums.scatter, (*columns.names, "known"))
+    _check_finite(sums.mean + np.diagonal(sums.scatter), (*columns.names, "known"))
     if sums.n_varying:
         raise _change_inside(grouped.varying_group(), columns)
     constant = np.flatnonzero(sums.least[:q] == sums.most[:q])
