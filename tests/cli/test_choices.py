@@ -244,6 +244,13 @@ def test_wide_form_is_fitted_as_the_long_form(folder, tmp_path):
     X, _, case, _ = arrays(frame)
     expected = long.mixture.predict_proba(long.named(X), choices=case)
     np.testing.assert_allclose(found["probability"], expected, rtol=1e-6)
+    new.rename({"price_b": "prise_b"}).write_csv(tmp_path / "bad.csv")  # which is not 0 for b
+    done = run("predict", tmp_path / "wide.skops", tmp_path / "bad.csv", code=2)
+    assert "bad.csv has no column 'price_b'; did you mean 'prise_b'" in " ".join(
+        done.stderr.split()
+    )
+    done = run("predict", tmp_path / "wide.skops", folder / "survey.csv", code=2)
+    assert "has no column 'price_a'; did you mean 'price'?" in " ".join(done.stderr.split())
     run("cluster", tmp_path / "wide.skops", tmp_path / "wide.csv", "--by-group",
         "-o", tmp_path / "c.csv")  # fmt: skip
     assert len(read(tmp_path / "c.csv")) == 80
@@ -259,6 +266,8 @@ def test_constants_and_outside_options_in_wide_form(tmp_path):
     command = ["fit", tmp_path / "wide.csv", "--wide", "--chosen", "choice", "--group", "who"]
     refused = run(*command, "-o", tmp_path / "m.skops", code=2)
     assert "with --outside" in refused.stderr
+    refused = run(*command, "--outside", "none", "-o", tmp_path / "m.skops", code=2)
+    assert "'choice' never holds 'none', the value of --outside" in " ".join(refused.stderr.split())
     run(*command, "--outside", "nothing", "--constants", "-k", 1, "--spread", "none",
         "-o", tmp_path / "m.skops")  # fmt: skip
     model = load(tmp_path / "m.skops")

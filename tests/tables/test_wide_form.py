@@ -1,5 +1,7 @@
 """Which columns describe which alternative, for surveys with one line for each choice."""
 
+from dataclasses import replace
+
 import pytest
 
 from spectralmirror.tables.wide_form import wide_form
@@ -36,6 +38,16 @@ def test_outside_option_and_availability():
     assert found.features == ("price",)
     assert found.column("price", "*_b") == "price_b"
     assert found.column("price", "") is None
+
+
+def test_a_column_that_is_lost_is_not_0():
+    found = form("price_a price_b toll_a av_a av_b", ["a", "b"], available="av")
+    assert found.absent == ("toll_b",)
+    assert found.lacking(["price_a", "price_b", "toll_a", "toll_b", "av_a", "av_b"]) == []
+    assert found.lacking(["price_a", "toll_a", "av_b"]) == ["price_b", "av_a"]
+    earlier = replace(found, absent=None)  # knows which features there are, but not for whom
+    assert earlier.lacking(["price_a", "toll_a", "av_b"]) == []
+    assert earlier.lacking(["price_b"]) == ["toll_a", "av_a"]
 
 
 @pytest.mark.parametrize(

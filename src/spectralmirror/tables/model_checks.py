@@ -95,6 +95,7 @@ def _is_wide(form: Any) -> bool:
         and len(form.sides) > 1
         and all(_are_texts(pair, tuple) and len(pair) == 2 for pair in form.sides)
         and isinstance(form.available, str | None)
+        and (form.absent is None or _are_texts(form.absent, tuple))
     )
 
 

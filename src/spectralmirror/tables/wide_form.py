@@ -7,7 +7,7 @@ of features, tell which columns describe which alternative (:mod:`.sides`).
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os.path import commonprefix
 
 from spectralmirror.rows.messages import listed
@@ -36,12 +36,16 @@ class WideForm:
         The features of alternatives. Where one has no column for an alternative, it is 0.
     available : str or None
         The feature that says, by 1 and 0, whether an alternative could be chosen.
+    absent : tuple of str or None
+        Features of alternatives for which the fitted table had no column, so that they are 0. None
+        in models of earlier versions.
     """
 
     chosen: str
     sides: tuple[tuple[str, str], ...]
     features: tuple[str, ...]
     available: str | None = None
+    absent: tuple[str, ...] | None = None
 
     @property
     def alternatives(self) -> list[str]:
@@ -51,6 +55,14 @@ class WideForm:
     def column(self, feature: str, side: str) -> str | None:
         """Return the column of a feature of an alternative; None for the outside option."""
         return column_of(side, feature) if side else None
+
+    def lacking(self, columns: Collection[str]) -> list[str]:
+        """Return the columns that a table lacks, and that must not be taken for 0."""
+        names = [*self.features, *([] if self.available is None else [self.available])]
+        found = {f: [c for _, side in self.sides if (c := self.column(f, side))] for f in names}
+        if self.absent is None:
+            return [cs[0] for cs in found.values() if not any(c in columns for c in cs)]
+        return [c for cs in found.values() for c in cs if c not in columns and c not in self.absent]
 
 
 @dataclass(frozen=True)
@@ -134,7 +146,8 @@ def wide_form(
         )
     if not features:
         raise ValueError("No column is left that can be a feature.")
-    return WideForm(chosen, tuple(sides), tuple(features), available)
+    form = WideForm(chosen, tuple(sides), tuple(features), available, absent=())
+    return replace(form, absent=tuple(form.lacking(columns)))
 
 
 def _best_style(

@@ -18,9 +18,10 @@ from spectralmirror.rows.files.reader import Batch, Reader
 from spectralmirror.rows.messages import did_you_mean, listed
 from spectralmirror.rows.sets import of_whole_sets
 from spectralmirror.tables.column_roles import agreed_types
-from spectralmirror.tables.column_stats import MOST_LEVELS, check_present, present
+from spectralmirror.tables.column_stats import MOST_LEVELS, absent_columns, check_present, present
 from spectralmirror.tables.features import as_text
 from spectralmirror.tables.set_columns import SET
+from spectralmirror.tables.table_error import refuse
 from spectralmirror.tables.wide_form import ALTERNATIVE, WideForm, wide_form
 
 __all__ = ["WideReader"]
@@ -81,6 +82,11 @@ class WideReader:
                     )
         if not values:
             raise ValueError(f"Column {chosen!r} is empty: it must name the chosen alternatives.")
+        if outside is not None and outside not in values:
+            raise ValueError(
+                f"Column {chosen!r} never holds {outside!r}, the value of --outside; it holds "
+                f"{listed(values)}."
+            )
         ordered = sorted(values, key=_by_number)
         form = wide_form(
             list(types), ordered, chosen, others=others, outside=outside, available=available
@@ -96,6 +102,7 @@ class WideReader:
     def types(self) -> Mapping[str, Any]:
         """Types of the columns in long form."""
         types, form = agreed_types(self.readers), self.form
+        refuse(absent_columns(self.name, types, form.lacking(types)))
         used = {form.column(f, side) for f in self._features for _, side in form.sides}
         long: dict[str, Any] = {SET: pa.int64(), ALTERNATIVE: pa.string(), form.chosen: pa.bool_()}
         for feature in form.features:
