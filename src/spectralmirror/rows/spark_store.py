@@ -53,13 +53,13 @@ class StoredParts:
         Where the rows come from.
     reader : Reader
         How they become parts.
-    records : RDD
-        The number of each partition, and its file.
+    stored : RDD
+        Of each partition its number, its file and what the first pass returned.
     """
 
     df: Any
     reader: Reader
-    records: Any
+    stored: Any
 
     @classmethod
     def of(cls, df: Any, reader: Reader, run: Run) -> tuple[Self, list[Any]]:
@@ -71,13 +71,18 @@ class StoredParts:
         stored = mapped.rdd.map(_unpacked).persist(StorageLevel.MEMORY_AND_DISK)
         with _installed():
             found = dict(stored.map(_summary).collect())
-        parts = cls(df, reader, stored.map(_record))
+        parts = cls(df, reader, stored)
         weakref.finalize(parts, _forget, stored).atexit = False  # Spark deletes its own files
         return parts, [_or_raised(found[number]) for number in sorted(found)]
 
     def reduce(self, run: Run) -> Any:
-        """Return the sum of run(number, parts) over the partitions; None adds nothing."""
-        partials = self.records.map(functools.partial(_of_file, run))
+        """Return the sum of run(number, parts) over the partitions; None adds nothing.
+
+        There are as many tasks as processors, not as partitions: with little left to read, what
+        Spark does for each task would take most of the time.
+        """
+        n_tasks = min(self.stored.getNumPartitions(), self.stored.context.defaultParallelism)
+        partials = self.stored.coalesce(n_tasks).map(functools.partial(_of_file, run))
         with _installed():
             total, missing = partials.treeReduce(_total)
             again = self._read_again(run, missing)
@@ -138,9 +143,9 @@ def _value(run: Run, reader: Reader, number: int, batches: Iterator[Any]) -> Any
         return error
 
 
-def _of_file(run: Run, record: tuple[int, str | None]) -> tuple[Any, tuple[int, ...]]:
+def _of_file(run: Run, stored: tuple[int, str | None, Any]) -> tuple[Any, tuple[int, ...]]:
     """Return the value of a stored partition; or None, and its number if it is not here."""
-    number, path = record
+    number, path, _ = stored
     try:
         source = None if path is None else pa.memory_map(path)
     except OSError:
@@ -259,10 +264,6 @@ def _forget(stored: Any) -> None:
 def _delete(stored: tuple[int, str | None, Any]) -> None:
     with suppress(OSError, TypeError):
         os.unlink(stored[1])  # type: ignore[arg-type]
-
-
-def _record(stored: tuple[int, str | None, Any]) -> tuple[int, str | None]:
-    return stored[0], stored[1]
 
 
 def _summary(stored: tuple[int, str | None, Any]) -> tuple[int, Any]:
