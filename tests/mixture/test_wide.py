@@ -259,3 +259,11 @@ def test_comparison_of_numbers(narrow):
         n_resamples=3, n_splits=2, random_state=0,
     )  # fmt: skip
     assert "2 by evidence, 2 by BIC" in str(found)
+
+
+def test_a_single_group_of_wide_rows():
+    X = np.random.default_rng(0).standard_normal((40, 450))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    one = LinearClassifierMixture(1, l2=50.0).fit(X, y, groups=np.zeros(40))
+    np.testing.assert_allclose(one.coef_, LinearClassifierMixture(1, l2=50.0).fit(X, y).coef_,
+                               rtol=1e-4, atol=1e-6)  # fmt: skip

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from spectralmirror import ChoiceMixture, LinearClassifierMixture
@@ -137,3 +138,18 @@ def test_coefficients_that_signs_hold_are_0_in_all_resamples():
     found = mixture.bootstrap(X, y, groups=PERSONS, n=4, random_state=0)
     assert (found.coef[..., 0] == 0).all()
     assert (found.coef[..., 1] != 0).all()
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_a_constant_of_the_alternative_that_always_comes_first(container):
+    """Its difference is the same in all sets of two, and its coefficient an intercept."""
+    rng = np.random.default_rng(0)
+    x, first = rng.standard_normal((200, 2)), np.tile([1.0, 0.0], (200, 1))
+    y = x[:, 0] - x[:, 1] + 0.7 + rng.logistic(size=200) > 0
+    made = container(np.c_[first.ravel(), x.ravel()])
+    mixture = ChoiceMixture(1, l2=1e-8).fit(
+        made, np.c_[y, ~y].ravel(), choices=np.repeat(np.arange(200), 2)
+    )
+    logit = LogisticRegression(C=np.inf, tol=1e-8).fit(x[:, :1] - x[:, 1:], y)
+    expected = [[logit.intercept_[0], logit.coef_[0, 0]]]
+    np.testing.assert_allclose(mixture.coef_, expected, rtol=1e-4)

@@ -15,7 +15,7 @@ from scipy.linalg import eigh, qr
 from spectralmirror.mixture.likelihood import Likelihood, rows_product
 from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.principal import Principal
-from spectralmirror.rows.grouped import Block
+from spectralmirror.rows.grouped import Block, InMemoryGroups
 from spectralmirror.rows.kernels import shifted
 from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
@@ -133,6 +133,8 @@ def principal(likelihood: Likelihood, total: float, seed: int) -> Principal:
     d = p - n_intercepts
     n_columns = min(RANK + OVERSAMPLING, d)
     drawn = likelihood.rows.draw(ROWS_PER_DIRECTION * n_columns, 1, seed)
+    if drawn.n_groups < 2:  # a single group is halved, too
+        drawn = InMemoryGroups(drawn.rows if drawn.order is None else drawn.rows[drawn.order])
     halves = [likelihood.on(drawn.take(np.arange(i, drawn.n_groups, 2))) for i in range(2)]
 
     def product(part: Likelihood, V: Matrix) -> Matrix:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from spectralmirror.rows.accept import remember_features
@@ -103,10 +104,10 @@ def accept_choices(
     X = X[sets.order]
     _check_varies(X, sets)
     rows = Rows(X, y.astype(X.dtype), weight, keys=keys, traits=traits, sets=sets.numbers)
-    if (sets.sizes == 2).all():
-        difference = X[sets.starts] - X[sets.starts + 1]
+    difference = X[sets.starts] - X[sets.starts + 1] if (sets.sizes == 2).all() else None
+    if difference is not None and _varies(difference).all():
         rows = replace(rows[sets.starts], X=difference, sets=None)
-    else:
+    else:  # a constant of an alternative that always comes first does not vary in differences
         rows = replace(rows, X=centred(X, sets))
     return replace(InMemoryGroups.of(rows).in_order(), trait_columns=columns)
 
@@ -124,3 +125,11 @@ def _check_varies(X: Features, sets: ChoiceSets) -> None:
         varies = (least < most).any(axis=0)
     if not varies.all():
         raise ColumnError(SAME_IN_SETS, np.flatnonzero(~varies))
+
+
+def _varies(X: Features) -> NDArray[np.bool_]:
+    """Return which columns vary."""
+    least, most = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        least, most = least.toarray().ravel(), most.toarray().ravel()
+    return np.asarray(least < most)
