@@ -85,6 +85,12 @@ def test_sets_in_which_values_are_missing_are_left_out_whole(folder, tmp_path):
     mixture = ChoiceMixture(2, random_state=0).fit(X, chosen, choices=case, groups=who)
     np.testing.assert_allclose(model.mixture.coef_, mixture.coef_, rtol=1e-5)
     assert model.about["n_rows"] == len(X)
+    done = run("predict", tmp_path / "m.skops", tmp_path / "holes.csv", "-o", tmp_path / "p.csv")
+    assert f", and {len(frame) - len(X)} rows without an answer" in done.stdout
+    one = frame.filter(pl.col("case") == frame["case"][0])
+    one.write_csv(tmp_path / "one.csv")
+    done = run("predict", tmp_path / "m.skops", tmp_path / "one.csv", "-o", tmp_path / "p.csv")
+    assert f"{len(one)} rows of 1 choice: " in done.stdout
 
 
 def read(path):

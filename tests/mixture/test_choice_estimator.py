@@ -136,6 +136,7 @@ def test_a_history_helps(spread):
         pi = softmax((X[~past] @ mixture.coef_.T).reshape(-1, 4, 2), axis=1).reshape(-1, 2)
         expected = (pi * np.repeat(posterior[::16], 16, axis=0)).sum(axis=1)
         np.testing.assert_allclose(known, expected, atol=0.1)  # averaged over parameters
+    assert "intercept" not in mixture.summary()  # choices have none
 
 
 @pytest.mark.parametrize("change", ["order", "shifted", "scaled", "sparse", "names", "twice"])

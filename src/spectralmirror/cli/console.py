@@ -35,6 +35,7 @@ __all__ = [
     "Listen",
     "check_output",
     "console",
+    "counted",
     "errors",
     "fail",
     "interruptible",
@@ -83,6 +84,11 @@ def say(text: str, quiet: bool = False) -> None:
     """Print a line, unless `quiet`."""
     if not quiet:
         console.print(text, markup=False)
+
+
+def counted(n: int, thing: str) -> str:
+    """Return how many of a thing there are, such as "1 row" or "12,000 rows"."""
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
 def warn(text: str, quiet: bool) -> None:

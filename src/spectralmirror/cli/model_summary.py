@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectralmirror.cli.console import say, with_options
+from spectralmirror.cli.console import counted, say, with_options
 from spectralmirror.mixture.summary import (
     INTERCEPT,
     WEIGHT,
@@ -79,10 +79,12 @@ def _headline(fitted: FittedTable) -> str:
     mixture, about = fitted.mixture, fitted.about
     k = mixture.n_components_
     if fitted.choices is not None:
-        persons = f" of {mixture.n_groups_:,} persons ({fitted.group!r})" if fitted.group else ""
+        group = fitted.group
+        persons = f" of {counted(mixture.n_groups_, 'person')} ({group!r})" if group else ""
         return (
-            f"{k} hidden {'classes' if k > 1 else 'class'} behind {mixture.n_choices_:,} choices"
-            f"{persons} among {about['n_rows']:,} alternatives in {about['source']}."
+            f"{k} hidden {'classes' if k > 1 else 'class'} behind "
+            f"{counted(mixture.n_choices_, 'choice')}{persons} among "
+            f"{about['n_rows']:,} alternatives in {about['source']}."
         )
     words = [repr(value) for value in fitted.recipe.winner or fitted.labels.tolist()]
     labels = " or ".join([", ".join(words[:-1]), words[-1]])

@@ -10,6 +10,7 @@ import typer
 
 from spectralmirror.cli.console import (
     check_output,
+    counted,
     one_sentence_errors,
     print_json,
     progress_bar,
@@ -101,8 +102,11 @@ def print_written(written: dict[str, Any], as_json: bool, quiet: bool) -> None:
     what = "persons" if "n_groups" in written and "n_choices" in written else what
     n = written["n_groups"] if "n_groups" in written else written["n_rows"]
     n_missing = written.get("n_missing", 0)
-    without = f", {n_missing:,} of them without an answer, as values are missing" * bool(n_missing)
-    of = f" of {written['n_choices']:,} choices" if "n_choices" in written else ""
+    without, of = f", {n_missing:,} of them without an answer, as values are missing", ""
+    if "n_choices" in written:
+        of = f" of {counted(written['n_choices'], 'choice')}"
+        without = f", and {counted(n_missing, what[:-1])} without an answer, as values are missing"
+    without *= bool(n_missing)
     say(f"{n:,} {what}{of}{without}: {written['output']}", quiet)
     if n_filled := written.get("n_filled"):
         say(f"  Missing values or unknown levels were filled in {n_filled:,} rows.", quiet)

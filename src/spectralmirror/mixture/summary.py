@@ -35,7 +35,7 @@ WEIGHT, INTERCEPT, MEMBERSHIP = "(weight)", "(intercept)", "(membership)"
 WITHIN = -1
 #: What it is called in frames.
 WITHIN_NAME = "within"
-WITHIN_TITLE = "Within a class, persons differ (intercept: at the mean of the features)"
+WITHIN_INTERCEPT = " (intercept: at the mean of the features)"
 
 
 def letters(k: int) -> list[str]:
@@ -309,7 +309,9 @@ def text(
             name = names[line.component]
             parts += ["", name[0].upper() + name[1:], head, rule]
         elif line is first_within:
-            parts += ["", WITHIN_TITLE, _head(width, level, "std. dev.", ""), rule]
+            title = "Within a class, persons differ"
+            title += "" if has_choices(mixture) else WITHIN_INTERCEPT
+            parts += ["", title, _head(width, level, "std. dev.", ""), rule]
         held = line.term in signed and line.component >= 0 and line.estimate == 0
         parts.append(_shown(line, width, held=held))
     parts += _membership(mixture, names, level)
