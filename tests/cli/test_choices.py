@@ -144,6 +144,7 @@ def test_a_history_is_used(folder, tmp_path):
                tmp_path / "past.csv", "-o", tmp_path / "p.csv")  # fmt: skip
     n_new = int((later["who"] == 999).sum())
     assert f"{n_new:,} rows belong to groups without a history" in done.stdout
+    assert "Shares are those of strangers" in done.stdout
     model = load(folder / "model.skops")
     X, chosen, case, who = arrays(past)
     asked, _, cases, persons = arrays(later)

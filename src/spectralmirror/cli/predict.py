@@ -112,6 +112,8 @@ def print_written(written: dict[str, Any], as_json: bool, quiet: bool) -> None:
         say(f"  Missing values or unknown levels were filled in {n_filled:,} rows.", quiet)
     if n_new := written.get("n_without_history"):
         say(f"  {n_new:,} rows belong to groups without a history.", quiet)
+    if "shares" in written and "n_without_history" in written:
+        say("  Shares are those of strangers: --history changes rows, but not shares.", quiet)
     for line in _shares(written.get("shares", {})):
         say(line, quiet)
     if absent := written.get("without_membership"):
