@@ -11,6 +11,7 @@ from spectralmirror import ChoiceMixture, LinearClassifierMixture
 from spectralmirror.choices import alternative_constants, best_worst, explode_rankings
 from spectralmirror.datasets import make_choice_mixture
 from spectralmirror.metrics import person_log_likelihood
+from spectralmirror.selection import compare_components
 from tests.helpers.refusals import assert_refused
 
 X, CHOSEN, TRUTH = make_choice_mixture(40, 3, 2, n_alternatives=3, random_state=0)
@@ -153,3 +154,17 @@ def test_a_constant_of_the_alternative_that_always_comes_first(container):
     logit = LogisticRegression(C=np.inf, tol=1e-8).fit(x[:, :1] - x[:, 1:], y)
     expected = [[logit.intercept_[0], logit.coef_[0, 0]]]
     np.testing.assert_allclose(mixture.coef_, expected, rtol=1e-4)
+
+
+def test_starts_from_a_mixture_of_other_labels():
+    y = np.where(X[:, 0] > 0, "b", "a")
+    three = np.where(X[:, 1] > 1, "c", y)
+    two = LinearClassifierMixture(1, l2=1.0).fit(X, y)
+    sentence = "init is a mixture that was fitted to labels of other kinds"
+    assert_refused(lambda: LinearClassifierMixture(1, init=two).fit(X, three), sentence)
+    other = LinearClassifierMixture(1, l2=1.0).fit(X, three)
+    assert_refused(lambda: LinearClassifierMixture(1, init=other).fit(X, y), sentence)
+    assert_refused(lambda: two.sample(X), "n_samples must be a whole number of at least 1, got arr")
+    assert_refused(
+        lambda: compare_components(two, X, y, verbose="loud"), "The 'verbose' parameter of"
+    )

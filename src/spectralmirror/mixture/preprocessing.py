@@ -345,6 +345,11 @@ def given_start(
         check_is_fitted(init)
         sharpness = init.sharpness_
         of_weights = init._of_membership
+        if init.coef_.ndim != (2 if labels is None else 3):
+            raise ValueError(
+                "init is a mixture that was fitted to labels of other kinds: start from one with "
+                "the same number of different labels."
+            )
         init = (init.coef_.T * sharpness).T, (init.intercept_.T * sharpness).T, init.weights_
     shape = (k,) if labels is None else (k, labels.n_labels)
     intercepts, weights = np.zeros(shape), np.full(k, 1 / k)

@@ -25,7 +25,13 @@ from spectralmirror.rows.feature_table import (
 from spectralmirror.rows.hashing import group_keys
 from spectralmirror.rows.labels import check_classes, check_labels, coded, unique_labels, why_binary
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.messages import ColumnError, first_missing, numbers, refuse_masked
+from spectralmirror.rows.messages import (
+    ColumnError,
+    first_missing,
+    numbers,
+    refuse_masked,
+    shortened,
+)
 from spectralmirror.rows.reduce import reduce
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.weights import check_weights
@@ -273,7 +279,8 @@ def require_count(**counts: int) -> None:
     """Raise ValueError unless every count is an integer of at least 1."""
     for name, value in counts.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+            shown = " ".join(shortened(value).split())
+            raise ValueError(f"{name} must be a whole number of at least 1, got {shown}.")
 
 
 def is_dask(value: Any) -> bool:

@@ -120,6 +120,7 @@ def compare_components(
     estimator._validate_params()
     _check_options(max_components, n_resamples, n_splits, alpha)
     seed = int(check_random_state(random_state).randint(2**31))
+    clone(estimator).set_params(verbose=verbose)._validate_params()
     estimator = clone(estimator).set_params(verbose=False)
     if estimator.random_state is None:
         estimator.set_params(random_state=seed)
