@@ -147,6 +147,8 @@ if sys.argv[2] == "array":
     names = "x"
 df = df.cache()
 df.count()
+few = spectralmirror.spark.scan(df.limit(100_000).repartition(4), label="y", features=names)
+SpectralMirror(3, random_state=0).fit(few)
 source = spectralmirror.spark.scan(df, label="y", features=names)
 report(lambda: SpectralMirror(3, random_state=0).fit(source))
 """
@@ -199,14 +201,14 @@ def clusters() -> list[Row]:
             f"{there['seconds']:.1f} s and {here['seconds']:.1f} s",
         )
     ]
-    if shutil.which("java"):
-        path = rows_on_disk(500_000, 100)
+    for n in (500_000, 2_000_000) if shutil.which("java") else ():
+        path = rows_on_disk(n, 100)
         here = best(IN_MEMORY, path)
         for kind in ("array", "columns"):
             there = measured(SPARK, path, kind)
             rows.append(
                 Row(
-                    f"Spark local[2], 500,000 x 100 cached, {kind}, over in process",
+                    f"Spark local[2], {n:,} x 100 cached, {kind}, over in process",
                     there["seconds"] / here["seconds"],
                     "",
                     f"{there['seconds']:.1f} s and {here['seconds']:.1f} s",
