@@ -217,6 +217,21 @@ def test_known_classes_keep_their_numbers():
     assert right[known[g] >= 0].mean() > 0.85
 
 
+def test_evidence_is_that_of_the_labels_given_known_classes():
+    """With and without them it can be compared with the evidence of one class."""
+    X, y, g, classes, z = data()
+    known = np.where(np.arange(N_PERSONS) % 3 == 0, classes, -1)[g]
+    for membership in (None, z[g]):
+        one, two = (fitted(X, y, g, k, l2="auto", membership=membership) for k in (1, 2))
+        told = fitted(X, y, g, l2="auto", known=known, membership=membership)
+        assert told.log_evidence_ > two.log_evidence_ > one.log_evidence_  # it helps to know them
+        if membership is None:  # P(labels, classes) is less than P(labels)
+            of_classes = np.log(told.weights_)[classes[::3]].sum()
+            assert told.log_evidence_ + of_classes < two.log_evidence_
+        alike = fitted(X, y, g, 1, l2="auto", known=np.minimum(known, 0), membership=membership)
+        assert alike.log_evidence_ == pytest.approx(one.log_evidence_, abs=1e-6)
+
+
 def test_all_classes_known_are_separate_regressions():
     X, y, g, classes, _ = data()
     mixture = fitted(X, y, g, known=classes[g], l2=1e-6)

@@ -165,7 +165,8 @@ class LinearClassifierMixture(
     log_evidence_ : float
         Log of the probability of the labels, averaged over the prior that the penalty stands for
         (Laplace's approximation); NaN without a penalty, or with more than 3,000 parameters of at
-        most 400 features. With more features it has a random error of a few units.
+        most 400 features. With more features it has a random error of a few units. Classes that
+        are known are taken as given.
     evidence_path_ : dict
         Log evidence for each number of components that was compared.
     bic_, aic_, icl_ : float

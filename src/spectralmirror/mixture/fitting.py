@@ -95,7 +95,19 @@ class Fit:
 
     @cached_property
     def laplace(self) -> Laplace | None:
-        """The posterior of theta; None if there are too many parameters, or no penalty."""
+        """The posterior of theta; None if there are too many parameters, or no penalty.
+
+        The evidence is that of the labels, given the classes that are known: fewer classes do not
+        explain these, and could not be compared otherwise.
+        """
+        found = self._joint_laplace
+        if found is None:
+            return None
+        known = self.likelihood.log_known(self.ascent.parameters)
+        return replace(found, log_evidence=found.log_evidence - known)
+
+    @property
+    def _joint_laplace(self) -> Laplace | None:
         if self.likelihood.l2 == 0:
             return None
         if self.likelihood.coordinates.is_scaled:

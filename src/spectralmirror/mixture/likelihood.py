@@ -318,6 +318,23 @@ class Likelihood:
         apart = np.eye(k)[:, :, None] * p_w[:, None] - p_w[:, None] * p
         return np.column_stack([p_w.sum(axis=1), (apart @ Z).reshape(k, -1)])
 
+    def log_known(self, parameters: Parameters) -> float:
+        """Return sum_G w_G log p_c(z_G) over the groups whose class c is known."""
+        if not self.has_known:
+            return 0.0
+        return float(reduce(self.rows, partial(self._log_known, parameters=parameters)))
+
+    def _log_known(self, block: Block, parameters: Parameters) -> float:
+        assert self.membership is not None
+        allowed = self.membership.possible(block.group_traits, len(parameters), 1)
+        if allowed is None:
+            return 0.0
+        known = np.flatnonzero(np.isinf(allowed).any(axis=0))
+        w = block.shares[0]
+        log_p = np.broadcast_to(self.log_weights(block, parameters, possible=False), allowed.shape)
+        found = log_p[allowed[:, known].argmax(axis=0), known]
+        return float(found.sum() if w is None else found @ w[known])
+
     def equations(self, parameters: Parameters) -> Matrix:
         """Return N: theta satisfies N theta = 0 in its profiles; no lines without constraints."""
         if self.constraints is None:
