@@ -290,7 +290,7 @@ def test_files_have_the_fit_of_arrays(fitted, tmp_path):
     mixture, X, y, groups, *_ = fitted
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, person=groups)
     for part in range(3):  # whole persons follow each other
-        frame[groups // 50 == part].to_parquet(tmp_path / f"part-{part}.parquet")
+        frame[groups // 50 == part].to_parquet(tmp_path / f"part-{part}.parquet", index=False)
     source = spectralmirror.scan(tmp_path / "part-*.parquet", label="y", groups="person")
     scanned = LinearClassifierMixture(K, random_state=0).fit(source)
     np.testing.assert_allclose(scanned.coef_, mixture.coef_, atol=1e-8)

@@ -202,7 +202,7 @@ def test_all_problems_of_a_file_are_told_at_once(model, tmp_path, monkeypatch):
         assert what in problem
     FRAME.with_columns(a=pl.lit("tall"), b=pl.lit("wide")).write_parquet("words.parquet")
     done = run("predict", model, "words.parquet", "-o", "p.csv")
-    assert done.output.count("holds large_string, but was a number") == 2
+    assert done.output.count("string, but was a number") == 2  # "large_string" with newer polars
     assert list(tmp_path.glob("*.skops")) == []
 
 
