@@ -8,8 +8,9 @@ from scipy.special import logsumexp
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture.coordinates import Coordinates
-from spectralmirror.mixture.likelihood import INTERCEPT_L2, Likelihood
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.problem import INTERCEPT_L2
 from spectralmirror.mixture.spread import Spread
 from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.memory import Rows

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import logsumexp
 
-from spectralmirror.mixture.likelihood import INTERCEPT_L2, Likelihood
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.problem import INTERCEPT_L2
 from spectralmirror.rows.memory import Rows
 from tests.helpers.mixtures import (
     KINDS,

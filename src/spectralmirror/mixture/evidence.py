@@ -31,9 +31,10 @@ from scipy.linalg import block_diag, eigh
 from scipy.special import gammaln, polygamma
 
 from spectralmirror.mixture.lbfgs import Ascent, Climber
-from spectralmirror.mixture.likelihood import MEMBERSHIP_L2, Likelihood
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import Information, information
 from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.problem import MEMBERSHIP_L2
 from spectralmirror.mixture.spread import FIRST_L2
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.rows.types import Matrix, Vector

@@ -24,24 +24,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import block_diag
 
 from spectralmirror.mixture.choice_sets import (
     ChoiceProbabilities,
     log_chosen,
     slopes_of_choices,
 )
-from spectralmirror.mixture.constraints import Constraints
-from spectralmirror.mixture.coordinates import Coordinates
-from spectralmirror.mixture.label_contrasts import LabelContrasts
-from spectralmirror.mixture.membership import Membership, log_weights_at
+from spectralmirror.mixture.membership import log_weights_at
 from spectralmirror.mixture.parameters import Parameters, Posterior
-from spectralmirror.mixture.spread import Spread
-from spectralmirror.responses import Response
+from spectralmirror.mixture.problem import Problem, centred
 from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.kernels import shifted
 from spectralmirror.rows.reduce import Sums, added, collect, reduce
@@ -55,11 +50,6 @@ FEW = 4
 #: For sparse rows, from this many on.
 MANY = 16
 T = TypeVar("T")
-#: The penalty on intercepts, if there is a prior of the weights.
-INTERCEPT_L2 = 1e-4
-#: The penalty on dependence of weights on covariates, relative to c: with c = 5, log-odds per
-#: standard deviation of a covariate have a prior standard deviation of 2.
-MEMBERSHIP_L2 = 0.05
 #: Numbers that a row needs for each of the tied components, at a time.
 TEMPORARIES = 2
 #: The logistic f is evaluated without logarithms only above -FURTHEST: it underflows below -700.
@@ -81,96 +71,11 @@ class Gradient(Sums):
 
 
 @dataclass(frozen=True, eq=False)
-class Likelihood:
+class Likelihood(Problem):
     """The penalised likelihood as a function of theta.
 
-    Attributes
-    ----------
-    rows : GroupedRows
-        The rows.
-    response : Response
-        f, which is smooth.
-    coordinates : Coordinates
-        How rows are turned into z, and P.
-    l2 : float
-        Strength of the penalty.
-    concentration : float
-        c, of a Dirichlet prior of the weights; 0 means none.
-    spread : Spread or None
-        How persons of one class differ; None if they do not.
-    membership : Membership or None
-        What is known about the classes of groups; None if nothing is.
-    constraints : Constraints or None
-        Coefficients that classes share, or of a given sign; None if there are none.
-    labels : LabelContrasts or None
-        How labels 0, ..., C - 1 depend on scores; None if they are -1 and +1.
+    The attributes are those of :class:`~.problem.Problem`.
     """
-
-    rows: GroupedRows
-    response: Response
-    coordinates: Coordinates
-    l2: float
-    concentration: float = 0.0
-    spread: Spread | None = None
-    membership: Membership | None = None
-    constraints: Constraints | None = None
-    labels: LabelContrasts | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle without the rows: other processes apply this to rows of their own."""
-        return {**self.__dict__, "rows": None}
-
-    @property
-    def penalty(self) -> Matrix:
-        """l2 P; with a prior of the weights, intercepts have a weak one, too, and stay finite.
-
-        It holds for each contrast of a profile.
-        """
-        penalty = self.l2 * self.coordinates.precision
-        if self.coordinates.intercept and self.concentration:
-            penalty[-1, -1] += INTERCEPT_L2
-        return penalty
-
-    @property
-    def n_contrasts(self) -> int:
-        """Number of scores of a row in each class."""
-        return 1 if self.labels is None else len(self.labels)
-
-    @property
-    def profile_size(self) -> int:
-        """Number of entries of a profile."""
-        return self.n_contrasts * self.coordinates.size
-
-    def for_contrasts(self, matrix: Matrix) -> Matrix:
-        """Return I (x) M, for a matrix M that holds for each contrast of a profile."""
-        if self.labels is None:
-            return matrix
-        return np.asarray(np.kron(np.eye(self.n_contrasts), matrix), dtype=np.float64)
-
-    def weighted(self, profiles: Matrix, matrix: Matrix) -> Matrix:
-        """Return (I (x) M) v_l for each profile, for a symmetric matrix M."""
-        return np.asarray(profiles.reshape(-1, matrix.shape[0]) @ matrix).reshape(profiles.shape)
-
-    def in_units(self, profiles: Matrix) -> tuple[AnyArray, AnyArray]:
-        """Return profiles and intercepts in the units of x, for each label if there are several."""
-        if self.labels is None:
-            return self.coordinates.in_units(profiles)
-        k, C = len(profiles), self.labels.n_labels
-        coef, intercept = self.coordinates.in_units(self.labels.profiles(profiles))
-        return coef.reshape(k, C, -1), intercept.reshape(k, C)
-
-    def from_units(self, coef: AnyArray, intercept: AnyArray) -> Matrix:
-        """Return v for profiles and intercepts in the units of x, as :meth:`in_units` has them."""
-        if self.labels is None:
-            return self.coordinates.from_units(coef, intercept)
-        v = self.coordinates.from_units(coef.reshape(-1, coef.shape[-1]), intercept.ravel())
-        return self.labels.contrasts(v)
-
-    def of_labels(self, matrix: Matrix) -> Matrix:
-        """Return the matrix A of lines v_l' A = (u_l1' M, ..., u_lC' M); M if labels are binary."""
-        if self.labels is None:
-            return matrix
-        return np.asarray(np.kron(self.labels.effects.T, matrix), dtype=np.float64)
 
     def scores_of(self, block: Block, profiles: Matrix) -> Matrix:
         """Return t of a block, shape (k, n), or (k (C - 1), n)."""
@@ -289,15 +194,6 @@ class Likelihood:
             return np.empty((len(standard), 0))
         return np.asarray(standard @ self.spread.matrix(parameters.spread))
 
-    def admitted(self, parameters: Parameters) -> Parameters:
-        """Return parameters that satisfy the constraints; weights may depend on all covariates."""
-        q = 0 if self.membership is None else self.membership.n_covariates
-        if parameters.membership.shape[1] != q:
-            parameters = replace(parameters, membership=np.zeros((len(parameters), q)))
-        if self.constraints is None:
-            return parameters
-        return replace(parameters, profiles=self.constraints.admitted(parameters.profiles))
-
     def mean_weights(self, parameters: Parameters) -> tuple[Vector, Matrix]:
         """Return the average of p_l(z) over the groups, and its gradient in all (g_m, a_m).
 
@@ -334,13 +230,6 @@ class Likelihood:
         log_p = np.broadcast_to(self.log_weights(block, parameters, possible=False), allowed.shape)
         found = log_p[allowed[:, known].argmax(axis=0), known]
         return float(found.sum() if w is None else found @ w[known])
-
-    def equations(self, parameters: Parameters) -> Matrix:
-        """Return N: theta satisfies N theta = 0 in its profiles; no lines without constraints."""
-        if self.constraints is None:
-            return np.empty((0, parameters.profiles.size))
-        active = self.constraints.at_zero(parameters.profiles)
-        return self.constraints.equations(len(parameters), active)
 
     def joint(self, block: Block, parameters: Parameters) -> Matrix:
         """Return log p_l + sum_i log f(y_i t_il) for each group, shape (k, n_groups)."""
@@ -390,56 +279,9 @@ class Likelihood:
         if parameters.n_fixed == 1:
             of_weights = of_weights - of_weights.sum() * parameters.weights[:, None]
         of_weights[:, -1] += self.concentration * (1 - k * parameters.weights)
-        of_weights[:, :-1] -= self.membership_l2 * _centred(parameters.membership)
+        of_weights[:, :-1] -= self.membership_l2 * centred(parameters.membership)
         parts = [(pulls - share * penalised).ravel(), of_spread, of_weights.ravel()]
         return sums.value + self.log_prior(parameters), np.concatenate(parts)
-
-    @property
-    def has_known(self) -> bool:
-        """Whether the classes of some groups are known, so that classes have numbers."""
-        return self.membership is not None and self.membership.has_known
-
-    @property
-    def membership_l2(self) -> float:
-        """m, the penalty on the dependence of weights on covariates."""
-        return MEMBERSHIP_L2 * self.concentration
-
-    def shrinkage(self, parameters: Parameters) -> tuple[float, Vector, Matrix]:
-        """Return 1 / c^2, by which the penalty is multiplied, and its derivatives; 1 if B = 0."""
-        if self.spread is None:
-            return 1.0, np.empty(0), np.empty((0, 0))
-        return self.spread.shrinkage(parameters.spread, self.response.noise_variance)
-
-    def log_prior(self, parameters: Parameters) -> float:
-        """Return what L adds to the log-likelihood: minus penalties, and the prior of weights."""
-        V, k = parameters.profiles, len(parameters)
-        of_weights = float(parameters.log_weights.sum()) + k * np.log(k)
-        penalised = self.weighted(V, self.penalty)
-        size = self.shrinkage(parameters)[0] * float((V * penalised).sum())
-        size += self.membership_l2 * float(np.square(_centred(parameters.membership)).sum())
-        found = self.concentration * of_weights - 0.5 * size
-        of_spread = 0.0 if self.spread is None else self.spread.log_prior(parameters.spread)
-        return float(found + of_spread)
-
-    def curvature_of_prior(self, parameters: Parameters) -> Matrix:
-        """Return minus the second derivatives of :meth:`log_prior`."""
-        k, p, V = len(parameters), parameters.weights, parameters.profiles
-        share, slope, second = self.shrinkage(parameters)
-        penalised = self.weighted(V, self.penalty)
-        of_spread = 0.5 * float((V * penalised).sum()) * second
-        if self.spread is not None:
-            of_spread = of_spread + self.spread.prior_curvature(parameters.spread)
-        q = parameters.membership.shape[1]
-        of_weights = np.zeros((k, q + 1, k, q + 1))
-        of_weights[:, q, :, q] = k * self.concentration * (np.diag(p) - np.outer(p, p))
-        for j in range(q):
-            of_weights[:, j, :, j] = self.membership_l2 * (np.eye(k) - 1 / k)
-        of_weights = of_weights.reshape(k * (q + 1), -1)
-        found = block_diag(*[share * self.penalty] * k * self.n_contrasts, of_spread, of_weights)
-        between = slice(V.size, V.size + len(slope))
-        found[: V.size, between] = np.outer(penalised.ravel(), slope)
-        found[between, : V.size] = found[: V.size, between].T
-        return np.asarray(found)
 
     def _gradient(self, block: Block, parameters: Parameters) -> Gradient:
         of = partial(self._gradient_of_piece, parameters=parameters)
@@ -499,10 +341,6 @@ class Likelihood:
 
         return reduce(self.rows, of_block)
 
-    def with_l2(self, l2: float) -> Likelihood:
-        """Return the likelihood with another strength of the penalty."""
-        return replace(self, l2=l2)
-
     def on(self, rows: GroupedRows) -> Likelihood:
         """Return the likelihood of some of the rows, with the same prior per row.
 
@@ -542,11 +380,6 @@ def _normalised(joint: Matrix, signed: Matrix, slopes: Matrix) -> Posterior:
     total = joint.sum(axis=0)
     joint /= total
     return Posterior(largest + np.log(total), joint, signed, slopes)
-
-
-def _centred(coefficients: Matrix) -> Matrix:
-    """Return g_l less their mean over components."""
-    return np.asarray(coefficients - coefficients.sum(axis=0) / len(coefficients))
 
 
 def rows_product(coefficients: AnyArray, part: Features) -> Matrix:
