@@ -217,7 +217,7 @@ def test_known_classes_keep_their_numbers():
     assert right[known[g] >= 0].mean() > 0.85
 
 
-def test_evidence_is_that_of_the_labels_given_known_classes():
+def test_evidence_and_criteria_are_those_of_the_labels_given_known_classes():
     """With and without them it can be compared with the evidence of one class."""
     X, y, g, classes, z = data()
     known = np.where(np.arange(N_PERSONS) % 3 == 0, classes, -1)[g]
@@ -228,8 +228,13 @@ def test_evidence_is_that_of_the_labels_given_known_classes():
         if membership is None:  # P(labels, classes) is less than P(labels)
             of_classes = np.log(told.weights_)[classes[::3]].sum()
             assert told.log_evidence_ + of_classes < two.log_evidence_
+            said = told.bic_ + 2 * told.log_likelihood_ - told.n_parameters_ * np.log(N_PERSONS)
+            assert said == pytest.approx(2 * of_classes)  # criteria charge for the labels alone
+        assert told.bic_ < two.bic_ < one.bic_
         alike = fitted(X, y, g, 1, l2="auto", known=np.minimum(known, 0), membership=membership)
         assert alike.log_evidence_ == pytest.approx(one.log_evidence_, abs=1e-6)
+        for name in ("aic_", "bic_", "icl_"):
+            assert getattr(alike, name) == pytest.approx(getattr(one, name), abs=1e-6)
 
 
 def test_all_classes_known_are_separate_regressions():

@@ -28,7 +28,7 @@ def test_text(mixture):
     assert "Mixture of 2 linear classifiers, logistic response" in lines[0]
     assert "'not'" not in text
     assert mixture.status_ in text
-    assert sum(line.startswith("Component") for line in lines) == 2
+    assert sum(line.startswith("Class") for line in lines) == 2
     row = next(line for line in lines if line.startswith("a rather long name")).split()
     expected = mixture.coef_[0, 2], mixture.coef_standard_error_[0, 2]
     np.testing.assert_allclose([float(row[4]), float(row[5])], expected, rtol=1e-3)
@@ -94,7 +94,7 @@ def test_hard_labels_have_no_standard_errors():
 def test_features_named_like_our_own_terms():
     X, y, _ = drawn()
     mixture = fitted(pd.DataFrame(X, columns=["weight", "intercept", "c", "d"]), y)
-    assert mixture.summary().count("Component 0") == 1
+    assert mixture.summary().count("Class A") == 1
     assert mixture.summary(as_frame=True).index.is_unique
 
 

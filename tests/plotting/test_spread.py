@@ -119,7 +119,7 @@ def test_the_legend_explains_points_bars_and_bands(varied):
     ]
     explained = ["class, on average", "90 % interval of that", "90 % of its persons"]
     assert legend[:3] == explained
-    assert [name[:11] for name in legend[3:]] == ["component 0", "component 1"]
+    assert [name[:7] for name in legend[3:]] == ["class A", "class B"]
     one = with_features(varied[0], 1, 3)
     one.coef_standard_error_ = np.full((1, 3), np.nan)
     ax = plot_spread(one)

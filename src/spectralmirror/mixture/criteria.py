@@ -24,7 +24,8 @@ class Criteria:
     AIC = -2 L + 2 m, BIC = -2 L + m log n and ICL = BIC + 2 H, where L is the log-likelihood and
     H the entropy of the assignments to components. Observations are groups, or rows if there are
     no groups. Only groups of several rows tell how much persons differ: BIC counts these for the s
-    parameters of a spread.
+    parameters of a spread. The log-likelihood of classes that are known is subtracted from L: that
+    of the labels given these classes can be compared with that of fewer classes.
     """
 
     log_likelihood: float
@@ -33,22 +34,27 @@ class Criteria:
     n_observations: float
     n_spread: int = 0
     n_repeated: float = 1.0
+    log_known: float = 0.0
 
     @property
     def aic(self) -> float:
         """Akaike's information criterion."""
-        return -2 * self.log_likelihood + 2 * self.n_parameters
+        return -2 * self._of_labels + 2 * self.n_parameters
 
     @property
     def bic(self) -> float:
         """The Bayesian information criterion."""
         others = (self.n_parameters - self.n_spread) * float(np.log(self.n_observations))
-        return -2 * self.log_likelihood + others + self.n_spread * float(np.log(self.n_repeated))
+        return -2 * self._of_labels + others + self.n_spread * float(np.log(self.n_repeated))
 
     @property
     def icl(self) -> float:
         """The integrated completed likelihood."""
         return self.bic + 2 * self.entropy
+
+    @property
+    def _of_labels(self) -> float:
+        return self.log_likelihood - self.log_known
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,9 @@ class FitQuality:
         k, size = len(parameters), fit.n_parameters
         repeated = max(rows.n_groups - rows.n_single, 1) * rows.total_weight / rows.n_groups
         criteria = Criteria(
-            log_likelihood, of_groups, size, rows.total_weight, len(parameters.spread), repeated
-        )
+            log_likelihood, of_groups, size, rows.total_weight, len(parameters.spread), repeated,
+            fit.likelihood.log_known(parameters),
+        )  # fmt: skip
         return cls(criteria, of_rows / n / np.log(k) if k > 1 else 0.0, largest / n)
 
 

@@ -277,10 +277,12 @@ def text(
 ) -> str:
     """Return the table as text.
 
-    Components are numbered unless `names` are given; `labels` are what -1 and +1 are called.
+    Components are called "class A", ... unless `names` are given; `labels` are what -1 and +1 are
+    called.
     """
     labels = mixture.classes_.tolist() if labels is None else labels
-    names = [f"component {c}" for c in range(mixture.n_components_)] if names is None else names
+    if names is None:
+        names = [f"class {name}" for name in letters(mixture.n_components_)]
     choices = Choices.of(mixture)
     width = max(12, *(len(line.term) for line in lines))
     head = _head(width, level, "estimate", "z")

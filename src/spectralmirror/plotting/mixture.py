@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.mixture import ChoiceMixture, LinearClassifierMixture
 from spectralmirror.mixture.starts import ALIKE
-from spectralmirror.mixture.summary import quantile
+from spectralmirror.mixture.summary import letters, quantile
 from spectralmirror.plotting.style import (
     BULK,
     COMPONENTS,
@@ -104,7 +104,10 @@ def profiles_data(mixture: Mixture, max_features: int, level: float) -> dict[str
     return {
         "features": [str(names[j]) for j in chosen],
         "n_features": len(names),
-        "components": [f"component {c} (weight {mixture.weights_[c]:.0%})" for c in range(k)],
+        "components": [
+            f"class {name} (weight {p:.0%})"
+            for name, p in zip(letters(k), mixture.weights_.tolist(), strict=True)
+        ],
         "profiles": profiles[:, chosen].tolist(),
         "halves": None if np.isnan(errors).all() else (q * errors[:, chosen]).tolist(),
         "unit_length": unit_norm,
@@ -203,7 +206,9 @@ def responsibilities_data(
     return {
         "edges": edges.tolist(),
         "counts": [np.histogram(largest[named == c], edges)[0].tolist() for c in range(k)],
-        "components": [f"component {c} (named {np.mean(named == c):.0%})" for c in range(k)],
+        "components": [
+            f"class {name} (named {np.mean(named == c):.0%})" for c, name in enumerate(letters(k))
+        ],
         "mean": float(largest.mean()),
         "of": of,
         "who": who,

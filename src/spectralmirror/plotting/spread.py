@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import norm
 
 from spectralmirror.effects.selected import check_two_labels
-from spectralmirror.mixture.summary import INTERCEPT, profile_covariance, quantile
+from spectralmirror.mixture.summary import INTERCEPT, letters, profile_covariance, quantile
 from spectralmirror.plotting.mixture import Mixture, check_figure
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below
 from spectralmirror.responses import get_response
@@ -91,7 +91,10 @@ def spread_data(mixture: Mixture, max_features: int, level: float) -> dict[str, 
         "features": features,
         "n_shown": len(chosen),
         "n_features": len(scale),
-        "components": [f"component {c} (weight {mixture.weights_[c]:.0%})" for c in range(k)],
+        "components": [
+            f"class {name} (weight {p:.0%})"
+            for name, p in zip(letters(k), mixture.weights_.tolist(), strict=True)
+        ],
         "profiles": profiles.tolist(),
         "halves": None if np.isnan(errors).all() else (quantile(mixture, level) * errors).tolist(),
         "deviations": deviations.tolist(),
