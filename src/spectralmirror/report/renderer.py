@@ -33,7 +33,7 @@ def render(data: dict[str, Any]) -> str:
         A complete HTML document, which loads nothing from elsewhere.
     """
     figures = {name: Markup(svg) for name, svg in draw_figures(data).items()}
-    name = "choices.html" if data.get("kind") == "choices" else "template.html"
+    name = "choices.html" if data.get("kind") == "choices" else "labels.html"
     return templates().get_template(name).render(**context(data), figures=figures)
 
 
