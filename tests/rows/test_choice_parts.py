@@ -77,6 +77,28 @@ def test_dask_is_fitted_as_arrays(expected, sizes):
     assert_alike(found, expected)
 
 
+@pytest.mark.parametrize("kind", ["scan", "blocks", "dask"])
+def test_sets_of_two_with_a_constant_of_the_first_alternative(kind):
+    """Its difference is the same in all sets, so that sets must stay sets (as in memory)."""
+    frame = survey(60, sizes=False, n_alternatives=2)
+    frame = frame.with_columns(first=pl.int_range(pl.len()) % 2 == 0)
+    names = [*NAMES, "first"]
+    X = frame.select(names).cast(float).to_numpy()
+    _, chosen, case, who = arrays(frame)
+    expected = ChoiceMixture(2, random_state=0)
+    if kind == "dask":
+        da = pytest.importorskip("dask.array")
+        columns = [
+            da.from_array(one, chunks=(300, 4)[: one.ndim]) for one in (X, chosen, case, who)
+        ]
+        found = clone(expected).fit(columns[0], columns[1], choices=columns[2], groups=columns[3])
+    else:
+        options, bytes_ = COLUMNS | {"features": names}, 200 if kind == "blocks" else 4_000_000
+        found = clone(expected).fit(scan(frame, block_bytes=bytes_, **options))
+        X = pl.DataFrame(X, schema=names)
+    assert_alike(found, expected.fit(X, chosen, choices=case, groups=who))
+
+
 def test_dask_without_persons():
     da = pytest.importorskip("dask.array")
     frame = survey(40)

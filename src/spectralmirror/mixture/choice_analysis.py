@@ -89,7 +89,7 @@ class ChoiceAnalysis(ChoicePrediction):
         check_is_fitted(self, "coef_")
         columns = self._feature_columns(feature)
         rows = self._set_rows(X, choices, None)
-        names, numbers = self._alternatives(rows, alternatives)
+        names, numbers = rows.alternatives(alternatives)
         log_p = self._log_weights_of(rows, membership, choices)
         p = np.broadcast_to(np.exp(log_p), (len(numbers), self.n_components_))
         grown = _dense(check_features(X, self)[rows.sets.order][:, columns])

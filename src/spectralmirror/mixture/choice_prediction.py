@@ -17,16 +17,10 @@ from spectralmirror.mixture.persons import batches
 from spectralmirror.mixture.posteriors import MixturePosteriors
 from spectralmirror.mixture.spread import nodes_of
 from spectralmirror.mixture.summary import summarise
-from spectralmirror.rows.checks import check_features, check_group_keys
-from spectralmirror.rows.messages import first_missing
-from spectralmirror.rows.sets import (
-    ChoiceSets,
-    centred,
-    check_chosen,
-    check_same_in_sets,
-    check_sets,
-)
-from spectralmirror.rows.types import AnyArray, Matrix, Vector
+from spectralmirror.rows.checks import check_features
+from spectralmirror.rows.set_rows import SetRows
+from spectralmirror.rows.sets import check_chosen, check_same_in_sets, check_sets
+from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.rows.weights import check_weights
 
 __all__ = ["ChoicePrediction", "MarketShares"]
@@ -51,26 +45,6 @@ class MarketShares(NamedTuple):
     alternatives: NDArray[Any]
     overall: Vector
     by_class: Matrix
-
-
-class _SetRows(NamedTuple):
-    """Rows in the order of their sets, and the person of each."""
-
-    X: Any
-    sets: ChoiceSets
-    keys: NDArray[np.uint64]
-    persons: NDArray[np.intp]
-
-    @property
-    def first(self) -> NDArray[np.intp]:
-        """First row of each person."""
-        return np.unique(self.persons, return_index=True)[1]
-
-    def in_their_order(self, values: AnyArray) -> AnyArray:
-        """Return values of ordered rows in the order in which the rows came."""
-        found = np.empty_like(values)
-        found[self.sets.order] = values
-        return found
 
 
 class ChoicePrediction(MixturePosteriors):
@@ -325,37 +299,11 @@ class ChoicePrediction(MixturePosteriors):
         rows = self._set_rows(X, choices, None)
         log_p = self._log_weights_of(rows, membership, choices)
         of_classes = self._of_strangers(rows)
-        found, numbers = self._alternatives(rows, alternatives)
+        found, numbers = rows.alternatives(alternatives)
         overall = np.bincount(numbers, (of_classes * np.exp(log_p)).sum(axis=1))
         by_class = [np.bincount(numbers, one) for one in of_classes.T]
         n = len(rows.sets)
         return MarketShares(found, overall / n, np.array(by_class) / n)
-
-    @staticmethod
-    def _alternatives(rows: _SetRows, alternatives: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return the alternatives, and the number of that of each ordered row."""
-        n = len(rows.persons)
-        if alternatives is None:
-            names = np.arange(n) - np.repeat(rows.sets.starts, rows.sets.sizes)
-        else:
-            names = np.asarray(alternatives)
-            if names.shape != (n,):
-                raise ValueError(
-                    f"alternatives must name the alternative of each of {n} rows, got shape "
-                    f"{names.shape}."
-                )
-            missing = first_missing(names)
-            if missing is not None:
-                raise ValueError(
-                    f"alternatives is missing in row {missing}: name the alternative of each row."
-                )
-            names = names[rows.sets.order]
-        try:
-            return np.unique(names, return_inverse=True)
-        except TypeError:
-            raise ValueError(
-                "alternatives mixes values that cannot be compared: use one kind."
-            ) from None
 
     def summary(self, level: float = 0.95, *, as_frame: bool = False) -> Any:
         """Return a table of estimates, standard errors, z values and confidence intervals.
@@ -375,22 +323,13 @@ class ChoicePrediction(MixturePosteriors):
         check_is_fitted(self, "coef_")
         return summarise(self, level, as_frame=as_frame)
 
-    def _set_rows(self, X: Any, choices: Any, groups: Any) -> _SetRows:
+    def _set_rows(self, X: Any, choices: Any, groups: Any) -> SetRows:
         """Return checked rows in the order of their sets."""
-        X = check_features(X, self)
-        sets = check_sets(choices, X.shape[0])
-        keys = check_group_keys(choices if groups is None else groups, X.shape[0])
-        assert keys is not None
-        keys = keys[sets.order]
-        check_same_in_sets(keys, sets, "groups")
-        _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
-        rank = np.empty(len(first), dtype=np.intp)
-        rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-        return _SetRows(centred(X[sets.order], sets), sets, keys, rank[numbers])
+        return SetRows.of(check_features(X, self), choices, groups)
 
     def _labelled_sets(
         self, X: Any, chosen: Any, choices: Any, groups: Any, membership: Any
-    ) -> tuple[_SetRows, Labels, Matrix | None]:
+    ) -> tuple[SetRows, Labels, Matrix | None]:
         """Return rows, their labels, and [z, 1] of each person."""
         check_is_fitted(self, "coef_")
         rows = self._set_rows(X, choices, groups)
@@ -398,17 +337,17 @@ class ChoicePrediction(MixturePosteriors):
         lines = self._lines_of(rows, membership, choices if groups is None else groups)
         return rows, labels, None if lines is None else lines[rows.first]
 
-    def _lines_of(self, rows: _SetRows, membership: Any, groups: Any) -> Matrix | None:
+    def _lines_of(self, rows: SetRows, membership: Any, groups: Any) -> Matrix | None:
         """Return [z, 1] of each ordered row."""
         lines = self._lines(membership, len(rows.persons), groups)
         return None if lines is None else lines[rows.sets.order]
 
-    def _log_weights_of(self, rows: _SetRows, membership: Any, groups: Any) -> Matrix:
+    def _log_weights_of(self, rows: SetRows, membership: Any, groups: Any) -> Matrix:
         """Return log p_l for each ordered row, or for all."""
         lines = self._lines_of(rows, membership, groups)
         return self._log_weights(self._of_membership, lines)
 
-    def _of_strangers(self, rows: _SetRows) -> Matrix:
+    def _of_strangers(self, rows: SetRows) -> Matrix:
         """Return the probabilities of ordered rows in each class, shape (n, k)."""
         t, W = self._t(rows.X), self._scatter(rows.X)
         labels = Labels(np.ones(len(t)), self._fitted_response, rows.sets.numbers)
@@ -434,7 +373,7 @@ class ChoicePrediction(MixturePosteriors):
         nodes, log_w = nodes_of(q, N_NODES, SEED)
         return nodes, np.exp(log_w)
 
-    def _use_history(self, found: Vector, rows: _SetRows, log_p: Matrix, history: Any) -> None:
+    def _use_history(self, found: Vector, rows: SetRows, log_p: Matrix, history: Any) -> None:
         """Replace the probabilities of persons who have a history."""
         if not isinstance(history, tuple | list) or len(history) != 4:
             raise ValueError(

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from spectralmirror.rows.contiguity import SetOrder
 from spectralmirror.rows.hashing import group_keys
+from spectralmirror.rows.memory import BLOCK_BYTES, block_rows
 from spectralmirror.rows.messages import first_missing
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.reduce import Sums
@@ -26,8 +27,9 @@ from spectralmirror.rows.sets import (
     check_same_in_sets,
     check_sets,
 )
+from spectralmirror.rows.types import Vector
 
-__all__ = ["ChoiceParts", "SetCounts", "as_rows", "sets_of_part", "whole_sets"]
+__all__ = ["ChoiceParts", "PairRange", "SetCounts", "as_rows", "sets_of_part", "whole_sets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,35 @@ class SetCounts(Sums):
     def in_pairs(self) -> bool:
         """Whether all sets have two alternatives."""
         return self.n_sets == self.n_pairs
+
+
+@dataclass(frozen=True, eq=False)
+class PairRange:
+    """Least and largest difference within sets of two, by column; those of two parts are merged.
+
+    A difference that is always the same, such as that of a constant of an alternative that comes
+    first in all sets, cannot be a column of its own: sets stay sets.
+    """
+
+    least: Vector
+    most: Vector
+
+    @classmethod
+    def of(cls, part: Part, sets: ChoiceSets) -> PairRange:
+        """Return the range of a part."""
+        X = as_rows(replace(part, weight=None), sets, in_pairs=True).X
+        ends = X.min(axis=0), X.max(axis=0)
+        least, most = (one.toarray().ravel() if sparse.issparse(one) else one for one in ends)
+        return cls(least, most)
+
+    @property
+    def varies(self) -> bool:
+        """Whether the differences vary in all columns."""
+        return not bool((self.least == self.most).any())
+
+    def __add__(self, other: PairRange) -> PairRange:
+        least, most = np.minimum(self.least, other.least), np.maximum(self.most, other.most)
+        return PairRange(least, most)
 
 
 def set_keys(part: Part, column: str) -> NDArray[np.uint64]:
@@ -138,17 +169,23 @@ class ChoiceParts:
         The source, whose parts name the choice set of each row.
     column : str
         What errors call the column of choice sets.
-    counts : SetCounts
+    n_sets : int
         How many sets there are.
+    in_pairs : bool
+        Whether their differences, of two alternatives each, are the rows.
     """
 
     parts: Any
     column: str
-    counts: SetCounts
+    n_sets: int
+    in_pairs: bool
 
     @classmethod
     def of(cls, parts: Any) -> ChoiceParts:
-        """Check all sets: one pass over labels, groups and sets."""
+        """Check all sets: one pass over labels, groups and sets.
+
+        Of sets of two, features are read as well, until a difference has varied in each column.
+        """
         column = parts.set_column
         counts, order = SetCounts(0, 0), SetOrder()
         for part in whole_sets(parts.survey(), column):
@@ -159,7 +196,8 @@ class ChoiceParts:
         key = order.twice()
         if key is not None:
             raise _comes_again(parts, column, key)
-        return cls(parts, column, counts)
+        in_pairs = counts.in_pairs and _differences_vary(parts, column)
+        return cls(parts, column, counts.n_sets, in_pairs)
 
     @property
     def names(self) -> Any:
@@ -180,7 +218,7 @@ class ChoiceParts:
     @property
     def has_groups(self) -> bool:
         """Whether some rows belong together."""
-        return bool(self.parts.has_groups or not self.counts.in_pairs)
+        return bool(self.parts.has_groups or not self.in_pairs)
 
     @property
     def trait_columns(self) -> Any:
@@ -198,7 +236,19 @@ class ChoiceParts:
     def _rows(self, parts: Iterator[Part]) -> Iterator[Part]:
         for part in whole_sets(parts, self.column):
             sets = sets_of_part(part, self.column)
-            yield as_rows(part, sets, in_pairs=self.counts.in_pairs)
+            yield as_rows(part, sets, in_pairs=self.in_pairs)
+
+
+def _differences_vary(parts: Any, column: str) -> bool:
+    """Return whether differences of sets of two vary in all columns."""
+    found: PairRange | None = None
+    n_rows = block_rows(BLOCK_BYTES, int(parts.n_features), parts.dtype)
+    for part in whole_sets(parts.read(n_rows, parts.dtype), column):
+        here = PairRange.of(part, sets_of_part(part, column))
+        found = here if found is None else found + here
+        if found.varies:
+            return True
+    return found is None
 
 
 def _comes_again(parts: Any, column: str, key: np.uint64) -> ValueError:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from spectralmirror.rows.choice_parts import SetCounts, as_rows, sets_of_part
+from spectralmirror.rows.choice_parts import PairRange, SetCounts, as_rows, sets_of_part
 from spectralmirror.rows.dask import (
     _aligned,
     _blocks,
@@ -65,6 +65,9 @@ def dask_choices(
     together = list(dask.persist(*[_delayed(_together, *parts) for parts in pieces]))
     counts: SetCounts = _computed([_delayed(_counted, one) for one in together])
     in_pairs = counts.in_pairs
+    if in_pairs:
+        ranges: PairRange = _computed([_delayed(_range, one) for one in together])
+        in_pairs = ranges.varies
     tasks = list(dask.persist(*[_delayed(_as_rows, one, in_pairs) for one in together]))
     survey = _computed([_delayed(_surveyed, one) for one in tasks]).of_choices()
     rows = RemoteRows.of(_PartTasks(tasks), int(X.shape[1]), dtype, survey)
@@ -152,6 +155,10 @@ def _together(*parts: Part) -> Part:
 
 def _counted(part: Part) -> SetCounts:
     return SetCounts.of(sets_of_part(part, contiguous=False)) if len(part) else SetCounts(0, 0)
+
+
+def _range(part: Part) -> PairRange | None:
+    return PairRange.of(part, sets_of_part(part, contiguous=False)) if len(part) else None
 
 
 def _as_rows(part: Part, in_pairs: bool) -> Part:

@@ -156,7 +156,7 @@ class Scan:
             raise ValueError("The scan has no choice sets: name their column, scan(..., choices=).")
         self._check_label()
         parts = ChoiceParts.of(self.parts)
-        return *self._grouped_rows(parts), parts.counts.n_sets
+        return *self._grouped_rows(parts), parts.n_sets
 
     def _check_label(self) -> None:
         if not self.parts.has_labels:
@@ -171,7 +171,7 @@ class Scan:
             survey = survey.of_choices()
         rows = StreamedRows.of(parts, parts.n_features, parts.dtype, survey, self.block_bytes)
         if isinstance(parts, ChoiceParts):
-            rows = replace(rows, has_sets=not parts.counts.in_pairs)
+            rows = replace(rows, has_sets=not parts.in_pairs)
         groups: Any = None
         if parts.has_groups:
             groups = ContiguousGroups(rows) if contiguity.is_contiguous else SpilledGroups(rows)
