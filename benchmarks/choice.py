@@ -164,7 +164,7 @@ def cost_of_a_pass() -> None:
 
 def electricity(path: Path) -> None:
     """Compare fits to 361 persons, four suppliers, with LCL and a published figure of gmnl."""
-    data = pl.read_csv(path)
+    data = pl.read_csv(path, infer_schema_length=None)
     X, chosen = data.select(ELECTRICITY).cast(pl.Float64), data["chosen"].to_numpy() == 1
     ids = {
         "choices": (data["person"] * 1_000 + data["choice"]).to_numpy(),
@@ -193,7 +193,7 @@ def electricity(path: Path) -> None:
 
 def modecanada(path: Path) -> None:
     """Fit sets of two to four alternatives, one for each person."""
-    data = pl.read_csv(path).filter(pl.col("chosen").sum().over("choice") == 1)
+    data = pl.read_csv(path, infer_schema_length=None).filter(pl.col("chosen").sum().over("choice") == 1)
     others = ("train", "air", "bus")
     columns = {name: pl.col(name).cast(pl.Float64) for name in ("cost", "ivt", "ovt", "freq")}
     columns |= {name: (pl.col("alt") == name).cast(pl.Float64) for name in others}

@@ -46,7 +46,7 @@ def fitted(
     folder: Path, intercept: bool, name: str, k: int, l2: str, seed: int
 ) -> dict[str, object]:
     """Return what a fit has reached, its processor seconds, and its doubt."""
-    table = pl.read_csv(folder / f"{name}.csv.gz")
+    table = pl.read_csv(folder / f"{name}.csv.gz", infer_schema_length=None)
     X = table.drop("y", "group", strict=False).to_numpy().astype(float)
     groups = table["group"].to_numpy() if "group" in table.columns else None
     mixture = LinearClassifierMixture(

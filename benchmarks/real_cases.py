@@ -50,7 +50,7 @@ def load_folder(folder: Path) -> list[RealCase]:
     pairs = without_intercept(folder)
     cases = []
     for path in sorted(folder.glob("*.csv.gz")):
-        table = pl.read_csv(path)
+        table = pl.read_csv(path, infer_schema_length=None)
         if "y" not in table.columns:
             continue
         name = path.name.removesuffix(".csv.gz")
