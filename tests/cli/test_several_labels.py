@@ -74,13 +74,12 @@ def test_what_the_terminal_shows(travel):
     made = run("fit", folder / "ways.csv", "--label", "way", "-k", 1, "-o", folder / "one.skops")
     assert "behind 'way' ('bike', 'car' or 'rail') in 1,200 rows" in made.stdout
     assert "of way = 'rail', against the average of all labels" in made.stdout
-    assert "spectralmirror predict" in made.stdout
+    assert "spectralmirror report" in made.stdout
 
 
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["report", "model.skops", "ways.csv"], "Reports describe labels of two kinds, and 'way'"),
         (["fit", "typo.csv", "--label", "way"], "of which 'cra' occurs in 1 row only: correct it"),
         (["fit", "ways.csv", "--label", "way", "--positive", "car"], "--positive is for labels of"),
         (["fit", "ways.csv", "--label", "way", "--response", "probit"], "response='probit'"),
@@ -93,7 +92,7 @@ def test_one_clear_sentence(travel, command, sentence, monkeypatch):
     monkeypatch.chdir(folder)
     typo = pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("cra")).otherwise("way")
     frame.with_columns(way=typo).write_csv("typo.csv")
-    suffix = {"report": "html", "fit": "skops", "predict": "csv"}[command[0]]
+    suffix = {"fit": "skops", "predict": "csv"}[command[0]]
     refused = run(*command, "-o", f"refused.{suffix}", code=2)
     assert sentence in " ".join(refused.stderr.split())
     assert "Traceback" not in refused.stderr

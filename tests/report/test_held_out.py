@@ -54,7 +54,7 @@ def test_a_penalty_that_was_given_is_that_of_the_single_classifier(monkeypatch):
     split = GroupKFold(5, shuffle=True, random_state=seed).split(X, groups=np.arange(len(y)))
     single = make_pipeline(StandardScaler(), LogisticRegression(C=0.02, tol=1e-10))
     p = cross_val_predict(single, X, y, cv=list(split), method="predict_proba")[:, 1]
-    np.testing.assert_allclose(predicted[0]["single"], p, atol=1e-4)
+    np.testing.assert_allclose(predicted[0]["single"][:, 1], p, atol=1e-4)
 
 
 def test_mixtures_whose_start_was_given_are_refitted_from_it():

@@ -57,6 +57,8 @@ def test_verdict_follows_from_the_interval_of_the_gain():
     truth = rng.uniform(size=2000)
     positive = rng.uniform(size=2000) < truth
     guess, clusters = np.full(2000, 0.5), np.arange(2000)
+    truth, guess = (np.column_stack([1 - p, p]) for p in (truth, guess))
+    positive = positive.astype(int)
     good = comparison({"mixture": truth, "single": guess}, positive, clusters)
     assert good["verdict"] == "better"
     np.testing.assert_allclose(
@@ -73,8 +75,8 @@ def test_verdict_follows_from_the_interval_of_the_gain():
 
 
 def test_scores_of_a_single_label_and_of_certain_predictions():
-    certain = np.array([1.0, 0.0, 1.0])
-    found = comparison({"mixture": certain, "single": certain}, np.ones(3, bool), np.arange(3))
+    certain = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    found = comparison({"mixture": certain, "single": certain}, np.ones(3, int), np.arange(3))
     assert found["mixture"]["auc"] is None
     np.testing.assert_allclose(found["mixture"]["log_loss"], -np.log(1e-12) / 3, rtol=1e-6)
     np.testing.assert_allclose(found["mixture"]["accuracy"], 2 / 3)

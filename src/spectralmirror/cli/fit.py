@@ -243,10 +243,7 @@ def fit(
 
         print_model(model, quiet)
         say(f"\nModel: {output}", quiet)
-        following = f"report {output} {shlex.join(files)} -o report.html"
-        if len(model.labels) > 2:
-            following = f"predict {output} {shlex.join(files)} -o predictions.csv"
-        say(f"Next:  spectralmirror {following}", quiet)
+        say(f"Next:  spectralmirror report {output} {shlex.join(files)} -o report.html", quiet)
 
 
 def _label_column(label: str | None, pairs: tuple[str, str] | None, winner: str | None) -> str:

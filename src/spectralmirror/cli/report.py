@@ -91,11 +91,6 @@ def write_file_report(
     from spectralmirror.rows.files.readers import count_rows, readers_of
     from spectralmirror.tables.table_sample import sample_rows
 
-    if len(fitted.labels) > 2:
-        raise ValueError(
-            f"Reports describe labels of two kinds, and {fitted.label!r} has {len(fitted.labels)}: "
-            "use inspect, or fit one label against all others."
-        )
     readers = readers_of(files, separator)
     total = count_rows(readers)
     rows = sample_rows(fitted, readers, missing, lambda n: listen("reading", n, total))

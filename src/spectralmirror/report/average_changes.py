@@ -11,8 +11,9 @@ from spectralmirror.effects.results import LEVELS, OVERALL
 from spectralmirror.mixture.summary import letters
 from spectralmirror.report.effects import LEVEL
 from spectralmirror.report.inputs import Inputs
+from spectralmirror.rows.types import Vector
 
-__all__ = ["average_changes"]
+__all__ = ["average_changes", "change_of", "strongest_features"]
 
 #: How many features are shown.
 MOST_FEATURES = 8
@@ -25,22 +26,27 @@ def average_changes(inputs: Inputs) -> dict[str, Any]:
     1. The level of a category is compared with the level of reference, in rows of no other level.
     """
     size = np.abs(inputs.mixture.coef_ * inputs.scale).max(axis=0)
-    strongest = np.argsort(-size, kind="stable")[:MOST_FEATURES]
     return {
         "names": [*letters(inputs.mixture.n_components_), OVERALL],
-        "features": [_changes(inputs, int(j)) for j in strongest],
+        "features": [change_of(inputs, j) for j in strongest_features(size, MOST_FEATURES)],
     }
 
 
-def _changes(inputs: Inputs, j: int) -> dict[str, Any]:
-    """Return the changes of a feature for each class, and overall."""
+def strongest_features(size: Vector, most: int) -> list[int]:
+    """Return the features of the largest size."""
+    strongest: list[int] = np.argsort(-size, kind="stable")[:most].tolist()
+    return strongest
+
+
+def change_of(inputs: Inputs, j: int, label: Any = None) -> dict[str, Any]:
+    """Return the changes of the probability of a label with a feature, by class and overall."""
     X, name = inputs.X, inputs.names[j]
     references = inputs.about.get("references") or {}
     others = [i for i in _levels_beside(name, references, inputs.names) if i != j]
     if others:
         X = X.copy()
         X[:, others] = 0
-    one = average_effects(inputs.mixture, X, features=[j], level=LEVEL)
+    one = average_effects(inputs.mixture, X, features=[j], label=label, level=LEVEL)
     level = one.change[0] == LEVELS
     step = 1.0 if level else float(inputs.scale[j])
     known = bool(np.isfinite(one.standard_error).all())

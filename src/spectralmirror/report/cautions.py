@@ -129,7 +129,8 @@ def _of_spread(data: dict[str, Any]) -> Iterator[Caution]:
 def _of_rows(data: dict[str, Any]) -> Iterator[Caution]:
     rows, parameters = data["rows"], data["model"]["n_parameters"]
     per_parameter = rows["fitted"] / parameters
-    rarer = min(data["labels"]["share_positive"], 1 - data["labels"]["share_positive"])
+    positive = data["labels"]["share_positive"]
+    rarer = min(data["labels"].get("shares") or (positive, 1 - positive))
     if per_parameter < ROWS_PER_PARAMETER:
         yield {
             "kind": "few_rows",

@@ -14,8 +14,9 @@ from spectralmirror.report.choice_collector import collect_choices
 from spectralmirror.report.effects import LEVEL, classifiers
 from spectralmirror.report.examples import examples
 from spectralmirror.report.held_out import held_out
-from spectralmirror.report.inputs import check_inputs
+from spectralmirror.report.inputs import Inputs, check_inputs
 from spectralmirror.report.jsonable import jsonable
+from spectralmirror.report.label_effects import changes_of_labels, label_classifiers
 from spectralmirror.report.membership import membership as who_belongs
 from spectralmirror.report.membership import requirements
 from spectralmirror.report.spectrum import spectrum
@@ -24,6 +25,8 @@ from spectralmirror.report.summary import features, labels, model, rows
 
 __all__ = ["collect"]
 
+#: Why there is no spectrum.
+SEVERAL = "There are more than two labels."
 #: Features in the figure of the profiles.
 MAX_PROFILE_FEATURES = 15
 
@@ -87,22 +90,21 @@ def collect(
             membership=membership, about=about, random_state=random_state,
         )  # fmt: skip
     inputs = check_inputs(mixture, X, y, groups, table, about, random_state, membership)
-    shapes = features(inputs)
-    effects = classifiers(inputs, shapes["binary"])
+    shapes, several = features(inputs), len(mixture.classes_) > 2
+    if several:
+        shapes["gaussian"] = [True] * len(inputs.names)  # there is no spectrum that it matters for
     differences = spread(inputs)
     data = {
+        "kind": "several labels" if several else "labels",
         "version": __version__,
         "about": inputs.about,
         "labels": labels(inputs),
         "rows": rows(inputs),
         "model": model(inputs),
         "features": shapes,
-        "spectrum": spectrum(inputs),
-        "classifiers": [
-            {**effect, "examples": example, "members": members(inputs, effect["number"])}
-            for effect, example in zip(effects, examples(inputs), strict=True)
-        ],
-        "average_changes": average_changes(inputs),
+        "spectrum": {"reason": SEVERAL} if several else spectrum(inputs),
+        "classifiers": _classifiers(inputs, shapes["binary"]),
+        "average_changes": (changes_of_labels if several else average_changes)(inputs),
         "spread": differences,
         "membership": who_belongs(inputs),
         "required": requirements(inputs),
@@ -117,3 +119,14 @@ def collect(
     }
     rounded: dict[str, Any] = jsonable(data)
     return {**rounded, "cautions": cautions(rounded)}
+
+
+def _classifiers(inputs: Inputs, binary: list[bool]) -> list[dict[str, Any]]:
+    """Return what is said about every class."""
+    if len(inputs.mixture.classes_) > 2:
+        found = label_classifiers(inputs, binary)
+        return [{**one, "members": members(inputs, one["number"])} for one in found]
+    return [
+        {**one, "examples": example, "members": members(inputs, one["number"])}
+        for one, example in zip(classifiers(inputs, binary), examples(inputs), strict=True)
+    ]

@@ -11,7 +11,15 @@ from spectralmirror.report.inputs import Inputs
 from spectralmirror.responses import get_response
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["classifiers", "contrast_weights", "contrasts", "weights_and_effects"]
+__all__ = [
+    "class_weights",
+    "classifiers",
+    "contrast_weights",
+    "contrasts",
+    "effect",
+    "is_shared",
+    "weights_and_effects",
+]
 
 #: How many features are described, alone and against the other classifiers.
 MAX_FEATURES, MAX_CONTRASTS = 5, 3
@@ -29,26 +37,30 @@ def classifiers(inputs: Inputs, binary: list[bool]) -> list[dict[str, Any]]:
 
 def weights_and_effects(inputs: Inputs, binary: list[bool]) -> list[dict[str, Any]]:
     """Return the weight and the strongest features of every class."""
-    mixture, k = inputs.mixture, inputs.mixture.n_components_
-    weights = [line for line in table(mixture, LEVEL) if line.term == WEIGHT]
     per_sd = _per_sd(inputs)
-    errors = mixture.coef_standard_error_ * inputs.scale
-    found = []
-    for c, name in enumerate(letters(k)):
+    errors = inputs.mixture.coef_standard_error_ * inputs.scale
+    found = class_weights(inputs)
+    for c, one in enumerate(found):
         strongest = np.argsort(-np.abs(per_sd[c]), kind="stable")[:MAX_FEATURES]
-        found.append(
-            {
-                "name": name,
-                "number": c,
-                "weight": weights[c].estimate,
-                "weight_interval": [weights[c].lower, weights[c].upper] if k > 1 else None,
-                "strongest": [
-                    _effect(inputs, j, binary[j], per_sd[c, j], errors[c, j]) for j in strongest
-                ],
-                "contrasts": _contrasts_of(inputs, c, binary) if k > 1 else [],
-            }
-        )
+        one["strongest"] = [
+            effect(inputs, j, binary[j], per_sd[c, j], errors[c, j]) for j in strongest
+        ]
+        one["contrasts"] = _contrasts_of(inputs, c, binary) if len(found) > 1 else []
     return found
+
+
+def class_weights(inputs: Inputs) -> list[dict[str, Any]]:
+    """Return the name, the number and the weight of every class."""
+    lines = [line for line in table(inputs.mixture, LEVEL) if line.term == WEIGHT]
+    return [
+        {
+            "name": name,
+            "number": c,
+            "weight": line.estimate,
+            "weight_interval": [line.lower, line.upper] if len(lines) > 1 else None,
+        }
+        for c, (name, line) in enumerate(zip(letters(len(lines)), lines, strict=True))
+    ]
 
 
 def contrast_weights(weights: Vector, c: int) -> Vector:
@@ -79,12 +91,12 @@ def _contrasts_of(inputs: Inputs, c: int, binary: list[bool]) -> list[dict[str, 
     others = per_sd[c] - contrast_weights(inputs.mixture.weights_, c) @ per_sd
     errors = contrasts(inputs.mixture, c)[1] * inputs.scale
     order = np.argsort(-np.abs(per_sd[c] - others), kind="stable")
-    chosen = [j for j in order if not _is_shared(inputs, j)][:MAX_CONTRASTS]
+    chosen = [j for j in order if not is_shared(inputs, j)][:MAX_CONTRASTS]
     found = []
     for j in chosen:
-        effect = _effect(inputs, j, binary[j], per_sd[c, j] - others[j], errors[j])
-        in_steps = effect["step"] / inputs.scale[j]
-        found.append({**effect, "own": per_sd[c, j] * in_steps, "others": others[j] * in_steps})
+        change = effect(inputs, j, binary[j], per_sd[c, j] - others[j], errors[j])
+        in_steps = change["step"] / inputs.scale[j]
+        found.append({**change, "own": per_sd[c, j] * in_steps, "others": others[j] * in_steps})
     return found
 
 
@@ -96,7 +108,7 @@ def _per_sd(inputs: Inputs) -> Matrix:
     return profiles
 
 
-def _effect(inputs: Inputs, j: int, binary: bool, per_sd: float, error: float) -> dict[str, Any]:
+def effect(inputs: Inputs, j: int, binary: bool, per_sd: float, error: float) -> dict[str, Any]:
     """Return the effect of a step of a feature, which is one SD, or from 0 to 1 if it is binary."""
     level = binary and get_response(inputs.mixture.response).norm_identified
     step = 1.0 if level else inputs.scale[j]
@@ -110,11 +122,11 @@ def _effect(inputs: Inputs, j: int, binary: bool, per_sd: float, error: float) -
         "reference": dict(inputs.about.get("references") or {}).get(name),
         "value": value,
         "interval": [value - half, value + half] if np.isfinite(half) else None,
-        "shared": inputs.mixture.n_components_ > 1 and _is_shared(inputs, j),
+        "shared": inputs.mixture.n_components_ > 1 and is_shared(inputs, j),
     }
 
 
-def _is_shared(inputs: Inputs, j: int) -> bool:
+def is_shared(inputs: Inputs, j: int) -> bool:
     """Return whether all classes have the same coefficient of a feature by assumption."""
     shared = getattr(inputs.mixture, "shared", ())
     return shared == "all" if isinstance(shared, str) else int(j) in list(shared)

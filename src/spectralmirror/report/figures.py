@@ -180,6 +180,8 @@ def _calibration(data: dict[str, Any], ax: Any) -> None:
     ax.plot([0, 1], [0, 1], color=MIRROR, linewidth=0.8, alpha=0.5, label="perfect")
     if data.get("kind") == "choices":
         ax.set(xlabel="predicted probability of being chosen", ylabel="observed share chosen")
+    elif data["labels"].get("names"):
+        ax.set(xlabel="predicted probability of a label", ylabel="observed share of that label")
     else:
         ax.set(xlabel="predicted probability of +1", ylabel="observed share of +1")
     _legend_outside(ax)
@@ -197,7 +199,7 @@ def _rival(data: dict[str, Any], *, mixed: bool) -> str:
     """Return what the model with which this one is compared is called."""
     if data.get("kind") == "choices":
         return "one class"
-    return "single classifier" if mixed else "logistic regression"
+    return "single classifier" if mixed else str(data["held_out"]["single"])
 
 
 def _figure(name: str, draw: Callable[[Any], Any], height: float = HEIGHT) -> str:

@@ -19,7 +19,7 @@ from spectralmirror.report.inputs import Inputs
 from spectralmirror.report.metrics import calibration, comparison
 from spectralmirror.responses import get_response
 from spectralmirror.rows.progress import stage
-from spectralmirror.rows.types import Vector
+from spectralmirror.rows.types import Matrix
 
 __all__ = ["FOLDS", "MAX_ROWS", "MAX_ROWS_WITH_SPREAD", "held_out", "sample"]
 
@@ -41,8 +41,10 @@ class Sample:
     ----------
     X : ndarray of shape (n, d)
         Their features.
-    positive : ndarray of bool
-        Whether their label stands for +1.
+    y : ndarray of int
+        The number of their label, in the order of `classes_`.
+    n_labels : int
+        Number of labels.
     clusters : ndarray of int
         Their groups, numbered from 0; every row is its own if there are none.
     grouped : bool
@@ -52,7 +54,8 @@ class Sample:
     """
 
     X: Any
-    positive: NDArray[np.bool_]
+    y: NDArray[np.intp]
+    n_labels: int
     clusters: NDArray[np.intp]
     grouped: bool
     membership: Any = None
@@ -64,7 +67,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Probabilities of label +1 for held-out rows, NaN where there are none.
+    """Probabilities of all labels for held-out rows, NaN where there are none.
 
     Attributes
     ----------
@@ -73,19 +76,20 @@ class Predictions:
     with_history : ndarray
         By the mixture, given the labels of the known half of the row's group.
     with_mean : ndarray
-        By a single regression, given the mean of these labels as one more feature.
+        By a single regression, given the mean of these labels as one more feature; with more than
+        two labels, the shares of all but the first.
     """
 
-    mixture: Vector
-    single: Vector
-    constant: Vector
-    with_history: Vector
-    with_mean: Vector
+    mixture: Matrix
+    single: Matrix
+    constant: Matrix
+    with_history: Matrix
+    with_mean: Matrix
 
     @classmethod
-    def empty(cls, n: int) -> Predictions:
+    def empty(cls, n: int, n_labels: int) -> Predictions:
         """Return predictions of n rows, all still missing."""
-        return cls(*(np.full(n, np.nan) for _ in range(5)))
+        return cls(*(np.full((n, n_labels), np.nan) for _ in range(5)))
 
 
 def held_out(inputs: Inputs) -> dict[str, Any]:
@@ -97,8 +101,9 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
     if n_clusters < FOLDS:
         return {"reason": f"There are fewer than {FOLDS} {'groups' if grouped else 'rows'}."}
     Z = None if inputs.membership is None else inputs.membership[chosen]
-    rows = Sample(inputs.X[chosen], inputs.positive[chosen], clusters, grouped, Z)
-    predictions, failures = Predictions.empty(len(chosen)), {}
+    y, C = np.searchsorted(inputs.mixture.classes_, inputs.y[chosen]), len(inputs.mixture.classes_)
+    rows = Sample(inputs.X[chosen], y, C, clusters, grouped, Z)
+    predictions, failures = Predictions.empty(len(chosen), C), {}
     folds = GroupKFold(FOLDS, shuffle=True, random_state=inputs.seed)
     for number, (fitted, held) in enumerate(folds.split(rows.X, groups=clusters), start=1):
         stage(f"held-out rows, part {number} of {FOLDS}")
@@ -106,7 +111,7 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
             _predict_fold(inputs, rows, fitted, held, predictions, rng)
         except (ValueError, np.linalg.LinAlgError) as error:
             failures[number] = str(error)
-    known = np.isfinite(predictions.mixture)
+    known = np.isfinite(predictions.mixture[:, 0])
     if not known.any():
         return {"reason": " ".join(dict.fromkeys(failures.values()))}
     return {
@@ -116,15 +121,46 @@ def held_out(inputs: Inputs) -> dict[str, Any]:
             for number, why in failures.items()
         ],
         "n_folds": FOLDS,
-        "single": f"{get_response(inputs.mixture.response).fitted.name} regression",
+        "single": _single_name(inputs.mixture),
         "n_rows": int(known.sum()),
         "n_groups": n_clusters if grouped else None,
         "fresh": _compare(predictions.mixture, predictions, rows),
         "history": _compare(predictions.with_history, predictions, rows, means=True),
         "calibration": {
-            name: calibration(p[known], rows.positive[known], clusters[known])
+            name: _calibration(p, rows, known)
             for name, p in (("mixture", predictions.mixture), ("single", predictions.single))
         },
+        **({} if C == 2 else {"confusion": _confusion(predictions, rows)}),
+    }
+
+
+def _single_name(mixture: Any) -> str:
+    """Return what the regression is called with which the mixture is compared."""
+    name = f"{get_response(mixture.response).fitted.name} regression"
+    return name if len(mixture.classes_) == 2 else f"multinomial {name}"
+
+
+def _calibration(p: Matrix, rows: Sample, known: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    """Return the curve of label +1; that of every label of every row if there are more than two."""
+    labels = np.arange(1 if rows.n_labels == 2 else 0, rows.n_labels)
+    seen = rows.y[known, None] == labels
+    clusters = np.repeat(rows.clusters[known], len(labels))
+    return calibration(p[known][:, labels].ravel(), seen.ravel(), clusters)
+
+
+def _confusion(predictions: Predictions, rows: Sample) -> dict[str, Any]:
+    """Return how often each label was predicted where each was observed, with the best knowledge.
+
+    Half of the labels of each group are known if there are groups.
+    """
+    history = np.isfinite(predictions.with_history[:, 0])
+    P = predictions.with_history if history.any() else predictions.mixture
+    known = np.isfinite(P[:, 0])
+    pairs = rows.y[known] * rows.n_labels + P[known].argmax(axis=1)
+    counts = np.bincount(pairs, minlength=rows.n_labels**2)
+    return {
+        "with_history": bool(history.any()),
+        "counts": counts.reshape(rows.n_labels, rows.n_labels),
     }
 
 
@@ -189,9 +225,10 @@ def _predict_fold(
     rng: np.random.Generator,
 ) -> None:
     """Fit both models without the held-out rows, and fill in what they predict for these."""
-    X, clusters, y = rows.X, rows.clusters, np.where(rows.positive, 1, -1)
-    if len(np.unique(y[fitted])) < 2:
-        raise ValueError("The rows to fit all have the same label.")
+    X, clusters, y, C = rows.X, rows.clusters, rows.y, rows.n_labels
+    if len(np.unique(y[fitted])) < C:
+        few = "all have the same label" if C == 2 else "lack one of the labels"
+        raise ValueError(f"The rows to fit {few}.")
     mixture = clone(inputs.mixture).set_params(
         n_components=inputs.mixture.n_components_,
         spread=_kind_of_spread(inputs),
@@ -204,9 +241,9 @@ def _predict_fold(
         groups = clusters[fitted] if rows.grouped else None
         mixture.fit(X[fitted], y[fitted], groups=groups, **rows.of_groups(fitted))
         single.fit(X[fitted], y[fitted])
-    predictions.mixture[held] = mixture.predict_proba(X[held], **rows.of_groups(held))[:, 1]
-    predictions.single[held] = single.predict_proba(X[held])[:, 1]
-    predictions.constant[held] = rows.positive[fitted].mean()
+    predictions.mixture[held] = mixture.predict_proba(X[held], **rows.of_groups(held))
+    predictions.single[held] = single.predict_proba(X[held])
+    predictions.constant[held] = np.bincount(y[fitted], minlength=C) / len(fitted)
     if rows.grouped and (mixture.n_components_ > 1 or mixture.spread_kind_ is not None):
         known, later = _halves(held, clusters, rng)
         if len(later):
@@ -214,7 +251,7 @@ def _predict_fold(
             with_history = mixture.predict_proba(
                 X[later], groups=clusters[later], history=history, **rows.of_groups(later)
             )
-            predictions.with_history[later] = with_history[:, 1]
+            predictions.with_history[later] = with_history
             own = rng.spawn(1)[0]  # which leaves the halves of later folds as they are
             by_mean = _by_mean(inputs.mixture, rows, fitted, known, later, own)
             predictions.with_mean[later] = by_mean
@@ -227,23 +264,24 @@ def _by_mean(
     known: NDArray[np.intp],
     later: NDArray[np.intp],
     rng: np.random.Generator,
-) -> Vector:
+) -> Matrix:
     """Return what a single regression predicts for later rows, given means of known labels.
 
     It is fitted to the mean label of the other half of each group, as it is used. Groups of a
     single row are fitted without a mean.
     """
-    positive, clusters, share = rows.positive, rows.clusters, float(rows.positive[fitted].mean())
-    means = np.zeros(len(positive))
+    hot, clusters = rows.y[:, None] == np.arange(1, rows.n_labels), rows.clusters
+    shares, means = hot[fitted].mean(axis=0).tolist(), np.zeros(hot.shape)
     first, second = _halves(fitted, clusters, rng)
     for one, other in ((first, second), (second, first), (known, later)):
-        means[other] = mean_labels(positive[one], clusters[one], clusters[other], share)
+        for c, share in enumerate(shares):
+            means[other, c] = mean_labels(hot[one, c], clusters[one], clusters[other], share)
     X = with_mean(rows.X, means)
     single = _single_classifier(mixture)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        single.fit(X[fitted], np.where(positive[fitted], 1, -1))
-    return np.asarray(single.predict_proba(X[later])[:, 1])
+        single.fit(X[fitted], rows.y[fitted])
+    return np.asarray(single.predict_proba(X[later]))
 
 
 def _single_classifier(mixture: Any) -> Any:
@@ -258,19 +296,19 @@ def _single_classifier(mixture: Any) -> Any:
             n_components=1, init="spectral", subspace=None, spread=None
         )
     intercept = bool(mixture.fit_intercept)
+    twice = 1 if len(mixture.classes_) == 2 else 2  # ours is on contrasts of labels
+    C = 1 / (twice * max(mixture.l2, MIN_PENALTY))
     return make_pipeline(
         StandardScaler(with_mean=intercept),
-        LogisticRegression(
-            C=1 / max(mixture.l2, MIN_PENALTY), fit_intercept=intercept, tol=1e-6, max_iter=1000
-        ),
+        LogisticRegression(C=C, fit_intercept=intercept, tol=1e-6, max_iter=1000),
     )
 
 
 def _compare(
-    mixture: Vector, predictions: Predictions, rows: Sample, *, means: bool = False
+    mixture: Matrix, predictions: Predictions, rows: Sample, *, means: bool = False
 ) -> dict[str, Any] | None:
     """Compare predictions of the mixture with the others, on the rows that have them."""
-    known = np.isfinite(mixture)
+    known = np.isfinite(mixture[:, 0])
     if not known.any():
         return None
     predicted = {
@@ -279,6 +317,6 @@ def _compare(
         "constant": predictions.constant[known],
     }
     if not means:
-        return comparison(predicted, rows.positive[known], rows.clusters[known])
+        return comparison(predicted, rows.y[known], rows.clusters[known])
     predicted["mean"] = predictions.with_mean[known]
-    return comparison(predicted, rows.positive[known], rows.clusters[known], rival="mean")
+    return comparison(predicted, rows.y[known], rows.clusters[known], rival="mean")

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.effects.selected import check_two_labels
 from spectralmirror.mixture import LinearClassifierMixture
 from spectralmirror.mixture.summary import constrained
 from spectralmirror.report.text.formatting import value_text
@@ -122,7 +121,6 @@ def check_inputs(
         kind = type(mixture).__name__
         raise TypeError(f"A report is about a fitted LinearClassifierMixture, got {kind}.")
     check_is_fitted(mixture, "coef_")
-    check_two_labels(mixture, "A report")
     if groups is None and getattr(mixture, "grouped_", False):
         raise ValueError(
             "The mixture was fitted with groups: pass the groups of these rows, groups=."

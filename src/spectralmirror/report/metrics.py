@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
-from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+from sklearn.metrics import accuracy_score, roc_auc_score
 
 from spectralmirror.report.effects import LEVEL
-from spectralmirror.rows.types import Vector
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["calibration", "clustered_interval", "comparison", "share_interval"]
 
@@ -22,8 +22,8 @@ MAX_BINS, ROWS_PER_BIN = 10, 25
 
 
 def comparison(
-    predicted: dict[str, Vector],
-    positive: NDArray[np.bool_],
+    predicted: dict[str, Matrix],
+    y: NDArray[np.intp],
     clusters: NDArray[Any],
     rival: str = "single",
 ) -> dict[str, Any]:
@@ -31,10 +31,13 @@ def comparison(
 
     The gain is the mean over rows of the difference of log-losses. The verdict is "better" or
     "worse" if the whole interval of the gain lies on one side of 0, and otherwise "unclear".
+
+    `predicted` holds the probabilities of all labels, shape (n, n_labels), and `y` the number of
+    the label of each row.
     """
     predicted = {name: np.clip(p, CLIP, 1 - CLIP) for name, p in predicted.items()}
-    of_label = {name: np.where(positive, p, 1 - p) for name, p in predicted.items()}
     # per row, which `log_loss` does not return: the interval needs the sums over clusters
+    of_label = {name: p[np.arange(len(y)), y] for name, p in predicted.items()}
     gains = np.log(of_label["mixture"] / of_label[rival])
     interval = clustered_interval(gains, clusters)
     verdict = "unclear"
@@ -43,21 +46,23 @@ def comparison(
     elif interval is not None and interval[1] < 0:
         verdict = "worse"
     return {
-        "n_rows": len(positive),
+        "n_rows": len(y),
         "rival": rival,
-        **{name: _scores(p, positive) for name, p in predicted.items()},
+        **{name: _scores(p, y) for name, p in predicted.items()},
         "gain": gains.mean(),
         "gain_interval": interval,
         "verdict": verdict,
     }
 
 
-def _scores(probability: Vector, positive: NDArray[np.bool_]) -> dict[str, Any]:
-    both = positive.any() and not positive.all()
+def _scores(probability: Matrix, y: NDArray[np.intp]) -> dict[str, Any]:
+    """Return the log-loss and the accuracy, and the AUC of two labels if both occur."""
+    n_labels = probability.shape[1]
+    both = n_labels == 2 and y.any() and not y.all()
     return {
-        "log_loss": log_loss(positive, probability, labels=[False, True]),
-        "auc": roc_auc_score(positive, probability) if both else None,
-        "accuracy": accuracy_score(positive, probability > 0.5),
+        "log_loss": float(-np.log(probability[np.arange(len(y)), y]).mean()),
+        "auc": roc_auc_score(y, probability[:, 1]) if both else None,
+        "accuracy": accuracy_score(y, probability.argmax(axis=1)),
     }
 
 

@@ -18,6 +18,9 @@ from spectralmirror.rows.parameter_names import translated
 
 __all__ = ["context", "render", "templates"]
 
+#: The page of each kind of labels.
+PAGES = {"labels": "labels.html", "several labels": "several.html", "choices": "choices.html"}
+
 
 def render(data: dict[str, Any]) -> str:
     """Render collected data as a page.
@@ -33,7 +36,7 @@ def render(data: dict[str, Any]) -> str:
         A complete HTML document, which loads nothing from elsewhere.
     """
     figures = {name: Markup(svg) for name, svg in draw_figures(data).items()}
-    name = "choices.html" if data.get("kind") == "choices" else "labels.html"
+    name = PAGES[data.get("kind", "labels")]
     return templates().get_template(name).render(**context(data), figures=figures)
 
 

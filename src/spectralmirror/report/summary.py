@@ -19,10 +19,15 @@ MAX_SKEWNESS, MAX_KURTOSIS = 1.0, 3.0
 
 
 def labels(inputs: Inputs) -> dict[str, Any]:
-    """Return the two labels, and the share of the positive one."""
-    negative, positive = map(inputs.label_text, inputs.mixture.classes_)
+    """Return the two labels, and the share of the positive one; of several, names and shares."""
+    found, column = inputs.mixture.classes_, inputs.about.get("label")
+    if len(found) > 2:
+        shares = [float((inputs.y == one).mean()) for one in found]
+        names = [inputs.label_text(one) for one in found]
+        return {"column": column, "names": names, "shares": shares, "share_positive": None}
+    negative, positive = map(inputs.label_text, found)
     return {
-        "column": inputs.about.get("label"),
+        "column": column,
         "negative": negative,
         "positive": positive,
         "share_positive": inputs.positive.mean(),
