@@ -193,7 +193,8 @@ def electricity(path: Path) -> None:
 
 def modecanada(path: Path) -> None:
     """Fit sets of two to four alternatives, one for each person."""
-    data = pl.read_csv(path, infer_schema_length=None).filter(pl.col("chosen").sum().over("choice") == 1)
+    data = pl.read_csv(path, infer_schema_length=None)
+    data = data.filter(pl.col("chosen").sum().over("choice") == 1)
     others = ("train", "air", "bus")
     columns = {name: pl.col(name).cast(pl.Float64) for name in ("cost", "ivt", "ovt", "freq")}
     columns |= {name: (pl.col("alt") == name).cast(pl.Float64) for name in others}
