@@ -89,6 +89,13 @@ BAD = [
     (["inspect", "cut.skops"], "or was cut off or damaged"),
     (["inspect", "dates.csv"], "is not a model of spectralmirror"),
     (["report", "model.skops", "no.csv"], "There is no file 'no.csv'"),
+    (["effects", "model.skops", "ratings.csv", "--features", "prize"],
+     "There is no feature 'prize'; did you mean 'price'?"),
+    (["effects", "model.skops", "ratings.csv", "--label", "maybe"], "name one of 'no', 'yes'"),
+    (["effects", "model.skops", "ratings.csv", "--level", "95"], "Invalid value for '--level'"),
+    (["effects", "model.skops", "ratings.csv", "--ratio", "price"], "name two features as A/B"),
+    (["effects", "model.skops", "mauve.csv"], "holds 'mauve', which did not occur"),
+    (["effects", "mirror.skops", "ratings.csv"], "holds a SpectralMirror, which has no columns"),
     # simulate and reproduce
     (["simulate", "--rows", "0"], "Invalid value for '--rows'"),
     (["simulate", "--norm", "-1", "-o", "s.csv"], "profile_norm must be a positive number"),

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from spectralmirror import LinearClassifierMixture, load
-from spectralmirror.cli.inspect import _ratios
+from spectralmirror.cli.inspect import ratios_of
 from spectralmirror.effects import ratios
 from tests.helpers.command_line import run
 
@@ -84,4 +84,4 @@ def test_ratios_of_unknown_features(different, asked, sentence):
 def test_names_may_contain_slashes():
     X = pd.DataFrame(np.random.default_rng(0).standard_normal((200, 2)), columns=["a/b", "c"])
     mixture = LinearClassifierMixture(1).fit(X, X["c"] + X["a/b"] > 0.3 * X["a/b"] ** 2)
-    assert str(_ratios(mixture, "a/b/c")) == str(ratios(mixture, "a/b", "c"))
+    assert str(ratios_of(mixture, "a/b/c")) == str(ratios(mixture, "a/b", "c"))

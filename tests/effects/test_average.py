@@ -295,3 +295,25 @@ def test_intervals_cover_the_truth():
         true = np.vstack([true, [0.6, 0.4] @ true])
         hits.append((found.lower <= true) & (true <= found.upper))
     assert 0.90 < np.mean(hits) < 0.99
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_levels_of_a_category_are_compared_with_the_one_left_out(labels):
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 3, 900)
+    X = np.column_stack([level == 1, level == 2, rng.standard_normal(900)]).astype(float)
+    y = np.argmax(rng.gumbel(size=(900, labels)) + X @ rng.normal(0, 2, (3, labels)), axis=1)
+    mixture = fitted(X, y, 1)
+    found = average_effects(mixture, X, exclusive=[[0, 1]], label=1)
+    for j, other in ((0, 1), (1, 0)):
+        with_it = X.copy()
+        with_it[:, other] = 0
+        without = with_it.copy()
+        with_it[:, j], without[:, j] = 1, 0
+        change = mixture.predict_proba(with_it)[:, 1] - mixture.predict_proba(without)[:, 1]
+        np.testing.assert_allclose(found.estimate[1, j], change.mean(), rtol=1e-10)
+    alone = average_effects(mixture, X, features=[2], label=1)
+    assert found.estimate[1, 2] == pytest.approx(alone.estimate[1, 0], rel=1e-12)
+    assert found.estimate[1, 0] != pytest.approx(
+        average_effects(mixture, X, label=1).estimate[1, 0]
+    )

@@ -16,6 +16,7 @@ from spectralmirror import __version__
 from spectralmirror.cli.cluster import cluster
 from spectralmirror.cli.console import say
 from spectralmirror.cli.demo import demo
+from spectralmirror.cli.effects import effects
 from spectralmirror.cli.fit import fit
 from spectralmirror.cli.inspect import inspect
 from spectralmirror.cli.predict import predict
@@ -61,7 +62,7 @@ def takes_one_value(parameter: Any) -> bool:
     return is_option and not (parameter.multiple or parameter.is_flag)
 
 
-for command in (demo, fit, inspect, report, predict, cluster, simulate, reproduce):
+for command in (demo, fit, inspect, report, predict, cluster, effects, simulate, reproduce):
     app.command(help=help_text(command), cls=Command)(command)
 
 

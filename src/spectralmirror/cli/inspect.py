@@ -16,7 +16,7 @@ from spectralmirror.tables.sides import column_of
 if TYPE_CHECKING:
     from spectralmirror.tables.table_model import FittedTable
 
-__all__ = ["inspect"]
+__all__ = ["Ratio", "finite", "inspect", "ratio_as_data", "ratios_of"]
 
 #: What JSON says about each ratio.
 FIGURES = ("estimate", "standard_error", "lower", "upper")
@@ -51,10 +51,10 @@ def inspect(model: Model, ratio: Ratio = None, as_json: AsJson = False) -> None:
         from spectralmirror.mixture.summary import letters, table, text
 
         fitted, version = load_table(model)
-        found = [_ratios(fitted.mixture, one) for one in ratio or ()]
+        found = [ratios_of(fitted.mixture, one) for one in ratio or ()]
         if as_json:
             about = {"model": str(model), "written_by": version, **fitted.described()}
-            print_json(about | ({"ratios": list(map(_as_data, found))} if found else {}))
+            print_json(about | ({"ratios": list(map(ratio_as_data, found))} if found else {}))
             return
         say(f"{model}, written by {version}")
         for line in _column_lines(fitted):
@@ -68,7 +68,7 @@ def inspect(model: Model, ratio: Ratio = None, as_json: AsJson = False) -> None:
             say(f"\n{one}")
 
 
-def _ratios(mixture: Any, asked: str) -> Any:
+def ratios_of(mixture: Any, asked: str, level: float = 0.95) -> Any:
     """Return the ratios of two features that are named as A/B; names may contain slashes."""
     from spectralmirror.effects import ratios
 
@@ -79,19 +79,19 @@ def _ratios(mixture: Any, asked: str) -> Any:
         raise ValueError(f"--ratio {asked}: name two features as A/B, such as minutes/price.")
     both = [pair for pair in halves if set(pair) <= set(names)]
     if both:
-        return ratios(mixture, *both[0])
+        return ratios(mixture, *both[0], level=level)
     unknown = next(name for name in halves[0] if name not in names)
     raise ValueError(
         f"--ratio {asked}: there is no feature {unknown!r}{did_you_mean(unknown, names)}"
     )
 
 
-def _as_data(found: Any) -> dict[str, Any]:
+def ratio_as_data(found: Any) -> dict[str, Any]:
     """Return ratios for JSON, which has no infinity: an end that is none is null."""
     lines = [
         {
             "component": name,
-            **{key: _finite(getattr(found, key)[c]) for key in FIGURES},
+            **{key: finite(getattr(found, key)[c]) for key in FIGURES},
             "bounded": bool(found.bounded[c]),
         }
         for c, name in enumerate(found.components)
@@ -99,7 +99,8 @@ def _as_data(found: Any) -> dict[str, Any]:
     return {"numerator": found.numerator, "denominator": found.denominator, "lines": lines}
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """Return a number as JSON can hold it: None if it is not finite."""
     return float(value) if isfinite(value) else None
 
 

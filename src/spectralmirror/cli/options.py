@@ -19,7 +19,9 @@ __all__ = [
     "Criterion",
     "CriterionName",
     "Files",
+    "Jobs",
     "Keep",
+    "Level",
     "Missing",
     "MissingPolicy",
     "Model",
@@ -131,6 +133,13 @@ Spread = Annotated[
 ]
 Seed = Annotated[
     int, typer.Option(metavar="N", help="Seed of the random numbers.", min=0, max=2**31 - 1)
+]
+Level = Annotated[
+    float,
+    typer.Option(metavar="P", help="Confidence level of the intervals.", min=0.001, max=0.999),
+]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", metavar="N", help="Number of processes; -1: one per core.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spectralmirror.effects.derivatives import EffectSums, Model, OtherValues
+from spectralmirror.effects.derivatives import EffectSums, Model, Others, OtherValues
 from spectralmirror.effects.results import LEVELS, OVERALL, SLOPE, AverageEffects
 from spectralmirror.effects.selected import (
     checked_weights,
@@ -34,6 +34,7 @@ def average_effects(
     X: Any,
     *,
     features: Any = None,
+    exclusive: Any = (),
     sample_weight: Any = None,
     component_weights: Any = None,
     label: Any = None,
@@ -63,6 +64,10 @@ def average_effects(
         twice.
     features : list of str or int, default=None
         Names or indices of features; None means all.
+    exclusive : list of lists of str or int, default=()
+        Features of which at most one is 1 in any row, such as the levels of each category but one:
+        P with one of them at 1, or at 0, is that with the others at 0, so that a level is compared
+        with the level that is left out.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     component_weights : array-like of shape (k,), default=None
@@ -99,12 +104,13 @@ def average_effects(
     chosen = range(len(names)) if features is None else _listed(features)
     indices = np.array([feature_index(model, one) for one in chosen], dtype=np.intp)
     p, weights_known = checked_weights(model, component_weights)
+    others = _beside(model, indices, exclusive)
     rows = _rows(model, X, sample_weight)
     discrete = reduce(rows, OtherValues.of).count[indices] == 0
     if len(model.classes_) > 2:
-        sums = reduce(rows, LabelModel.of(model, asked, indices, discrete).sums)
+        sums = reduce(rows, LabelModel.of(model, asked, indices, discrete, others).sums)
     else:
-        sums = reduce(rows, partial(EffectSums.of, Model.of(model, indices, discrete)))
+        sums = reduce(rows, partial(EffectSums.of, Model.of(model, indices, discrete, others)))
     by_class = sums.effects / sums.weight
     estimate = np.vstack([by_class, p @ by_class])
     errors = np.full(estimate.shape, np.nan)
@@ -200,6 +206,15 @@ def _check_source(model: Any, n_features: int, names: Any) -> None:
             f"The source has {names[first]!r} where the model was fitted to {fitted[first]!r}: "
             "name the features in the same order, scan(..., features=)."
         )
+
+
+def _beside(model: Any, indices: NDArray[np.intp], exclusive: Any) -> Others:
+    """Return, for each feature, those that cannot be 1 if it is."""
+    sets = [{feature_index(model, one) for one in _listed(several)} for several in exclusive]
+    return tuple(
+        np.array(sorted(set().union(*(s for s in sets if j in s)) - {j}), dtype=np.intp)
+        for j in indices.tolist()
+    )
 
 
 def _listed(features: Any) -> list[Any] | NDArray[Any]:

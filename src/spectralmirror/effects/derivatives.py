@@ -38,7 +38,10 @@ from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import Sums, added
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["EffectSums", "Model", "OtherValues"]
+__all__ = ["EffectSums", "Model", "OtherValues", "Others"]
+
+#: For each feature, the indices of those that are 0 beside it.
+Others = tuple[NDArray[np.intp], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,8 @@ class Model:
         The features whose effects are wanted.
     discrete : ndarray of shape (m,)
         Whether the effect is that of a change from 0 to 1.
+    others : tuple of ndarray
+        For each of them, the features that are 0 before and after such a change.
     spread : Spread or None
         The shape of B.
     B : ndarray of shape (p, q)
@@ -84,13 +89,20 @@ class Model:
     response: Response
     features: NDArray[np.intp]
     discrete: NDArray[np.bool_]
+    others: Others
     spread: Spread | None
     B: Matrix
     shift: Vector
     scale: Vector
 
     @classmethod
-    def of(cls, mixture: Any, features: NDArray[np.intp], discrete: NDArray[np.bool_]) -> Model:
+    def of(
+        cls,
+        mixture: Any,
+        features: NDArray[np.intp],
+        discrete: NDArray[np.bool_],
+        others: Others,
+    ) -> Model:
         """Return that of a fitted mixture."""
         sharp = mixture.sharpness_
         coef, intercept = mixture.coef_ * sharp[:, None], mixture.intercept_ * sharp
@@ -105,7 +117,7 @@ class Model:
             else:
                 shift = np.zeros_like(shift)
             spread = Spread.of(kind, len(B), 2, 0)
-        return cls(coef, intercept, response, features, discrete, spread, B, shift, scale)
+        return cls(coef, intercept, response, features, discrete, others, spread, B, shift, scale)
 
     @property
     def n_entries(self) -> int:
@@ -206,6 +218,7 @@ class EffectSums(Sums):
         """Add P_l(x with x_j = 1), or subtract P_l(x with x_j = 0), and its derivatives."""
         j, signed = model.features[place], weight[:, None] * (1.0 if value else -1.0)
         X = X.copy()
+        X[:, model.others[place]] = 0.0
         X[:, j] = value
         at = _At.of(model, X, X @ model.coef.T + model.intercept)
         first = signed * at.mean(model.response.derivative)

@@ -51,6 +51,7 @@ class AverageEffects:
     upper: Matrix
     level: float
     _container: str = "default"
+    _outcome: str = "y"
 
     def to_frame(self) -> Any:
         """Return a DataFrame with a line for each class and feature.
@@ -71,7 +72,7 @@ class AverageEffects:
 
     def __str__(self) -> str:
         width = max(12, *(len(name) for name in self.features))
-        parts = [f"Average effects on P(y = {self.label})"]
+        parts = [f"Average effects on P({self._outcome} = {self.label})"]
         for c, name in enumerate(self.components):
             head = f"{_title(name):<{width}}  {'change':<8}"
             parts += ["", *_head(head, "effect", self.level)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +12,14 @@ from numpy.typing import NDArray
 from spectralmirror.mixture.summary import constrained
 from spectralmirror.rows.types import Vector
 
-__all__ = ["check_two_labels", "checked_weights", "feature_index", "feature_names", "held_at_zero"]
+__all__ = [
+    "check_two_labels",
+    "checked_weights",
+    "feature_index",
+    "feature_names",
+    "held_at_zero",
+    "levels_of_categories",
+]
 
 #: Coefficients below this part of the largest one, per standard deviation, are at their bound of 0.
 NEGLIGIBLE = 1e-9
@@ -30,6 +38,18 @@ def feature_names(model: Any) -> list[str]:
     """Return the names of the features; x0, x1, ... if they have none."""
     d = model.n_features_in_
     return [str(name) for name in getattr(model, "feature_names_in_", [f"x{j}" for j in range(d)])]
+
+
+def levels_of_categories(names: Sequence[str], references: Mapping[str, str]) -> list[list[int]]:
+    """Return the indices of the levels of each category, features of the form "colour=red".
+
+    `references` has the level that each of them is compared with.
+    """
+    found: dict[str, list[int]] = {}
+    for j, name in enumerate(names):
+        if name in references:
+            found.setdefault(name.partition("=")[0], []).append(j)
+    return list(found.values())
 
 
 def feature_index(model: Any, feature: Any) -> int:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
-from spectralmirror.effects.derivatives import EffectSums
+from spectralmirror.effects.derivatives import EffectSums, Others
 from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import added
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
@@ -45,6 +45,8 @@ class LabelModel:
         The features whose effects are wanted.
     discrete : ndarray of shape (m,)
         Whether the effect is that of a change from 0 to 1.
+    others : tuple of ndarray
+        For each of them, the features that are 0 before and after such a change.
     """
 
     coef: AnyArray
@@ -52,13 +54,19 @@ class LabelModel:
     label: int
     features: NDArray[np.intp]
     discrete: NDArray[np.bool_]
+    others: Others
 
     @classmethod
     def of(
-        cls, mixture: Any, label: int, features: NDArray[np.intp], discrete: NDArray[np.bool_]
+        cls,
+        mixture: Any,
+        label: int,
+        features: NDArray[np.intp],
+        discrete: NDArray[np.bool_],
+        others: Others,
     ) -> Self:
         """Return that of a fitted mixture."""
-        return cls(mixture.coef_, mixture.intercept_, label, features, discrete)
+        return cls(mixture.coef_, mixture.intercept_, label, features, discrete, others)
 
     def sums(self, rows: Rows) -> EffectSums:
         """Sum over a block, in pieces that are small enough to be dense."""
@@ -105,6 +113,7 @@ class LabelModel:
         """Return P(x with x_j = 1) - P(x with x_j = 0) and its derivatives."""
         effect, by = 0.0, np.zeros((self.coef.shape[1], X.shape[1] + 1))
         X = X.copy()
+        X[:, self.others[place]] = 0.0
         for value in (1.0, 0.0):
             X[:, self.features[place]] = value
             P, S, a = self._at(c, X)

@@ -8,6 +8,7 @@ import numpy as np
 
 from spectralmirror.effects import average_effects
 from spectralmirror.effects.results import LEVELS, OVERALL
+from spectralmirror.effects.selected import levels_of_categories
 from spectralmirror.mixture.summary import letters
 from spectralmirror.report.effects import LEVEL
 from spectralmirror.report.inputs import Inputs
@@ -40,13 +41,11 @@ def strongest_features(size: Vector, most: int) -> list[int]:
 
 def change_of(inputs: Inputs, j: int, label: Any = None) -> dict[str, Any]:
     """Return the changes of the probability of a label with a feature, by class and overall."""
-    X, name = inputs.X, inputs.names[j]
-    references = inputs.about.get("references") or {}
-    others = [i for i in _levels_beside(name, references, inputs.names) if i != j]
-    if others:
-        X = X.copy()
-        X[:, others] = 0
-    one = average_effects(inputs.mixture, X, features=[j], label=label, level=LEVEL)
+    name, references = inputs.names[j], inputs.about.get("references") or {}
+    exclusive = levels_of_categories(inputs.names, references)
+    one = average_effects(
+        inputs.mixture, inputs.X, features=[j], exclusive=exclusive, label=label, level=LEVEL
+    )
     level = one.change[0] == LEVELS
     step = 1.0 if level else float(inputs.scale[j])
     known = bool(np.isfinite(one.standard_error).all())
@@ -61,15 +60,3 @@ def change_of(inputs: Inputs, j: int, label: Any = None) -> dict[str, Any]:
             for value, low, high in lines
         ],
     }
-
-
-def _levels_beside(name: str, references: dict[str, Any], names: list[str]) -> list[int]:
-    """Return the indices of all levels of the category that a feature is a level of."""
-    if name not in references:
-        return []
-    category = name.partition("=")[0]
-    return [
-        i
-        for i, other in enumerate(names)
-        if other in references and other.partition("=")[0] == category
-    ]
