@@ -82,6 +82,30 @@ def test_page_is_whole_at_every_width(browser, pages, k, width, scheme):
         assert window.value(OUTSIDE) == []
 
 
+#: What one sees at first: the bars of the classes, and the places where they and their names end.
+FIRST = """
+Array.from(document.querySelectorAll(".class li"), line => {
+  const [name, bar, value] = Array.from(line.children, one => one.getBoundingClientRect());
+  return [name.right, bar.left, bar.right, value.left, value.right, line.parentElement
+    .getBoundingClientRect().right, bar.width];
+})
+"""
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_first_look_has_names_bars_and_values_side_by_side(browser, pages, width):
+    with Window(browser, pages[2], width, "light") as window:
+        lines = window.value(FIRST)
+        assert len(lines) == 2 * len(NAMES_OF_FEATURES)
+        for name, left, right, value, end, edge, wide in lines:
+            assert name <= left < right <= value < end <= edge + 1
+            assert wide >= 48
+        folded = "Array.from(document.querySelectorAll('details'), one => one.open)"
+        assert not any(window.value(folded))
+        below = "document.getElementById('sure').getBoundingClientRect().bottom"
+        assert window.value(below) < (800 if width > 1000 else 1300)
+
+
 @pytest.mark.parametrize("width", [375, 1280])
 def test_bands_and_their_legend_stay_inside_the_page(browser, varied, tmp_path, width):
     path = tmp_path / "varied.html"
@@ -127,6 +151,9 @@ def test_print_fits_its_pages(browser, pages):
         window.page.emulate_media(media="print")
         background = window.value("getComputedStyle(document.body).backgroundColor")
         assert background == "rgb(255, 255, 255)"
-        assert max(high for _, high, _, _ in window.value(BOXES)) < 900
+        highs = [high for _, high, _, _ in window.value(BOXES)]
+        assert len(highs) == 7
+        assert min(highs) > 60  # also those that the screen shows only on request
+        assert max(highs) < 900
         rule = "getComputedStyle(document.querySelector('figure')).breakInside"
         assert window.value(rule) == "avoid"

@@ -37,27 +37,35 @@ def test_effects_in_words(shop, response, value, interval, step, expected):
     assert binary.endswith(" where it is 1 rather than 0")
 
 
-def test_finding_says_whether_held_out_rows_support_it(shop):
-    def finding(data):
-        return sentence(data, "finding", "finding")
-
+def test_finding_depends_on_what_held_out_rows_say(shop):
     data = shop.data
-    text = finding(data).replace("\u00a0", " ")
+    text = sentence(data, "finding", "finding").replace("\u00a0", " ")
     assert text.startswith("The labels in ‘liked’ look as if they were made by 2 hidden class")
     assert f"Classifier A makes those of {100 * data['classifiers'][0]['weight']:.0f} % of" in text
-    assert "known, it predicts better than a single classifier" in text
-    unclear = change(data, "held_out/history/verdict", "unclear")
-    assert "known, it does not clearly predict better" in finding(unclear)
-    untested = finding({**data, "held_out": {"reason": "Few rows."}})
+    untested = sentence({**data, "held_out": {"reason": "Few rows."}}, "finding", "finding")
     assert untested.startswith("2 hidden classifiers were fitted to the labels in ‘liked’.")
-    assert "could not be tested" in untested
 
 
-def test_finding_states_the_accuracy_of_both(shop):
+def test_support_states_verdict_and_accuracy_of_both(shop):
+    def support(data):
+        return sentence(data, "finding", "support").replace("\u00a0", " ")
+
     data = change(shop.data, "held_out/history/mixture/accuracy", 0.777)
     data = change(data, "held_out/history/mean/accuracy", 0.631)
-    text = sentence(data, "finding", "finding").replace("\u00a0", " ")
-    assert text.endswith("It predicts 78 % of these labels correctly, a single classifier 63 %.")
+    assert support(data) == (
+        "Where half of a group’s labels are known, the mixture predicts better than a single "
+        "classifier that knows their mean: 78 % correct against 63 %."
+    )
+    unclear = change(data, "held_out/history/verdict", "unclear")
+    assert "the mixture does not clearly predict better than" in support(unclear)
+    alone = change(change(data, "held_out/history", None), "held_out/fresh/verdict", "worse")
+    alone = change(alone, "held_out/fresh/mixture/accuracy", 0.5)
+    alone = change(alone, "held_out/fresh/single/accuracy", 0.6)
+    assert support(alone) == (
+        "On held-out rows, the mixture predicts worse than a single classifier: 50 % correct "
+        "against 60 %."
+    )
+    assert "could not be tested" in support({**data, "held_out": {"reason": "Few rows."}})
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.report.cautions import supported
 from spectralmirror.report.figures import draw_figures
+from spectralmirror.report.glance import glance
 from spectralmirror.report.spread import is_mixed, subject
 from spectralmirror.report.text import formatting
 from spectralmirror.responses import get_response
@@ -48,6 +49,7 @@ def context(data: dict[str, Any]) -> dict[str, Any]:
         "response": get_response(data["model"]["response"]),
         "mixed": is_mixed(data),
         "subject": subject(data),
+        "glance": glance(data),
         "said": partial(translated, names=data["about"].get("parameters") or {}),
     }
 

@@ -16,6 +16,7 @@ __all__ = [
     "fixed",
     "listing",
     "magnitudes",
+    "multiple",
     "name_list",
     "number",
     "percent",
@@ -119,6 +120,18 @@ def factor(log: float, interval: Sequence[float] | None = None, suffix: str = ""
         return f"{math.exp(log):.{decimals if log < math.log(9.95) else 0}f}"
 
     return text(log) + suffix + between(interval, text)
+
+
+def multiple(log: float) -> str:
+    """Return by how much exp(log) multiplies or divides, in as little room as there is in a figure.
+
+    0.693 is "× 2.00", -0.693 is "÷ 2.00".
+    """
+    size = abs(log)
+    sign = "×" if log >= 0 else "÷"
+    if size > math.log(LARGEST_FACTOR):
+        return f"{sign}{SPACE}>{SPACE}{LARGEST_FACTOR:,.0f}"
+    return f"{sign}{SPACE}{factor(size)}"
 
 
 def range_of(interval: Sequence[float], form: Callable[..., str] = number, *arguments: Any) -> str:
