@@ -16,6 +16,7 @@ from tests.helpers.command_line import run
 FIT = ["fit", "ratings.csv", "--label", "liked"]
 GROUPED = [*FIT, "--group", "person"]
 PAIRS = ["fit", "ratings.csv", "--pairs", "a_", "b_"]
+COMPARE = ["compare", "ratings.csv", "--label", "liked"]
 PREDICT = ["predict", "model.skops", "ratings.csv"]
 #: Arguments, and part of the sentence.
 BAD = [
@@ -96,6 +97,19 @@ BAD = [
     (["effects", "model.skops", "ratings.csv", "--ratio", "price"], "name two features as A/B"),
     (["effects", "model.skops", "mauve.csv"], "holds 'mauve', which did not occur"),
     (["effects", "mirror.skops", "ratings.csv"], "holds a SpectralMirror, which has no columns"),
+    (["report", "model.skops", "ratings.csv", "--comparison", "dates.csv"], "is no comparison"),
+    (["report", "model.skops", "ratings.csv", "--comparison", "no.json"], "There is no file 'no.j"),
+    # comparisons
+    (COMPARE[:2], "Which column holds the labels?"),
+    ([*COMPARE, "--max-components", "1"], "Invalid value for '--max-components'"),
+    ([*COMPARE, "--resamples", "-1"], "Invalid value for '--resamples'"),
+    ([*COMPARE, "--jobs", "0"], "--jobs must be at least 1, or -1"),
+    ([*COMPARE, "--plot", "p.txt"], "must end in .svg, .png or .pdf"),
+    ([*COMPARE, "--plot", "p.svg", "-o", "p.svg"], "--plot and --output cannot both be p.svg"),
+    ([*COMPARE, "-o", "ratings.csv"], "is an input file, too"),
+    ([*COMPARE, "--spread", "diagonal"], "name the column of persons with --group COLUMN"),
+    ([*COMPARE, "-k", "2"], "No such option: -k"),
+    ([*COMPARE, "--drop", "prize"], "has no column 'prize'; did you mean 'price'?"),
     # simulate and reproduce
     (["simulate", "--rows", "0"], "Invalid value for '--rows'"),
     (["simulate", "--norm", "-1", "-o", "s.csv"], "profile_norm must be a positive number"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from spectralmirror.plotting import plot_comparison
+from spectralmirror.selection import ComponentComparison
 from tests.helpers.refusals import assert_refused
 
 mpl.use("Agg")
@@ -30,9 +31,11 @@ def result(**others):
         "split_log_ratio": np.array([NAN, 60.0, 2.0, -9.0]),
         "at_least_": 2,
         "alpha": 0.05,
-        "models_": {1: SimpleNamespace(grouped_=True)},
+        "grouped": True,
     }
-    return SimpleNamespace(**(values | others))
+    found = SimpleNamespace(**(values | others))
+    found.is_tested = ComponentComparison.is_tested.fget(found)
+    return found
 
 
 def drawn(ax, label):

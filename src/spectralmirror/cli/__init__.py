@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from spectralmirror import __version__
 from spectralmirror.cli.cluster import cluster
+from spectralmirror.cli.compare import compare
 from spectralmirror.cli.console import say
 from spectralmirror.cli.demo import demo
 from spectralmirror.cli.effects import effects
@@ -62,7 +63,18 @@ def takes_one_value(parameter: Any) -> bool:
     return is_option and not (parameter.multiple or parameter.is_flag)
 
 
-for command in (demo, fit, inspect, report, predict, cluster, effects, simulate, reproduce):
+for command in (
+    demo,
+    compare,
+    fit,
+    inspect,
+    report,
+    predict,
+    cluster,
+    effects,
+    simulate,
+    reproduce,
+):
     app.command(help=help_text(command), cls=Command)(command)
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "Spread",
     "SpreadName",
     "TableOutput",
+    "checked_jobs",
     "column_option",
     "columns_option",
     "load_table",
@@ -152,6 +153,13 @@ def separator_of(text: str | None) -> str | None:
     if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in '"\r\n.'):
         fail(f"--separator must be one character, tab or space, got {text!r}.")
     return mark
+
+
+def checked_jobs(jobs: int) -> int:
+    """Return the number of processes, or fail if there can be none."""
+    if jobs == 0 or jobs < -1:
+        fail(f"--jobs must be at least 1, or -1 for one per core, got {jobs}.")
+    return jobs
 
 
 def split_names(

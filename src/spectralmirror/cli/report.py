@@ -50,6 +50,14 @@ def report(
             show_default="the one that is called price, cost or fare",
         ),
     ] = None,
+    comparison: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A comparison of numbers of classifiers, written by `compare`, to show.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -64,12 +72,15 @@ def report(
 
         spectralmirror report model.skops ratings.csv -o report.html
     """
-    check_output(output, *files, model)
+    check_output(output, *files, model, *filter(None, [comparison]))
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
         fitted, _ = load_table(model)
         if price is not None and fitted.choices is None:
             fail("--price belongs to choices: this model was fitted to labels.")
-        data = write_file_report(fitted, files, output, missing, seed, listen, separator, price)
+        compared = None if comparison is None else comparison_of(fitted, comparison)
+        data = write_file_report(
+            fitted, files, output, missing, seed, listen, separator, price, compared
+        )
     if as_json:
         print_json(data)
         return
@@ -85,6 +96,7 @@ def write_file_report(
     listen: Listen,
     separator: str | None = None,
     price: str | None = None,
+    comparison: Any = None,
 ) -> dict[str, Any]:
     """Write a report on the rows of files, or on a sample of them; return its data."""
     from spectralmirror.report import write_report
@@ -124,10 +136,33 @@ def write_file_report(
         membership=rows.membership,
         table=rows.table,
         about=about,
+        comparison=comparison,
         random_state=seed,
         **sets,
     )
     return data
+
+
+def comparison_of(fitted: FittedTable, path: Path) -> Any:
+    """Return a comparison that was stored; raise if it is not of the columns that were fitted."""
+    from spectralmirror.selection import ComponentComparison
+    from spectralmirror.selection.stored import loaded_comparison
+
+    found, about = loaded_comparison(path)
+    membership = [] if fitted.membership is None else fitted.membership.names
+    columns = {
+        "label": fitted.label,
+        "group": fitted.group,
+        "features": fitted.recipe.names,
+        "membership": membership,
+    }
+    for what, ours in columns.items():
+        if what in about and about[what] != ours:
+            raise ValueError(
+                f"{path} compares models of {what} {about[what]!r}, but the model was fitted to "
+                f"{ours!r}: run compare with the columns that were fitted."
+            )
+    return ComponentComparison(**found)
 
 
 def _label_names(fitted: FittedTable) -> dict[str, str]:

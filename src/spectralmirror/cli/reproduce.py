@@ -13,7 +13,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from spectralmirror.cli.console import console, errors, fail, interruptible
-from spectralmirror.cli.options import Quiet
+from spectralmirror.cli.options import Quiet, checked_jobs
 from spectralmirror.rows.files.atomic import sweep
 
 __all__ = ["Name", "reproduce"]
@@ -62,8 +62,7 @@ def reproduce(
         spectralmirror reproduce all --output reproduction
     """
     chosen = list(dict.fromkeys(list(Name)[:-1] if Name.all in names else names))
-    if jobs == 0 or jobs < -1:
-        fail(f"--jobs must be at least 1, or -1 for one per core, got {jobs}.")
+    checked_jobs(jobs)
     from spectralmirror.experiments.reproduce import scale_of
 
     _make_folder(output)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from spectralmirror.plotting.style import COMPONENTS, MIRROR, axes_of, legend_below
 
-__all__ = ["plot_comparison"]
+__all__ = ["comparison_panels", "plot_comparison"]
 
 #: Evidence that is further below the best than this is not shown: it would hide the rest.
 DEEPEST = 60.0
@@ -40,20 +42,31 @@ def plot_comparison(comparison: Any, axes: Any = None) -> Any:
         raise TypeError(
             f"plot_comparison draws a ComponentComparison, got {type(comparison).__name__}."
         )
-    tested = bool(np.isfinite(comparison.p_value).any()) or comparison.at_least_ is not None
-    panels = [_draw_held_out, _draw_evidence, _draw_tests][: 3 if tested else 2]
+    panels = list(comparison_panels(comparison).values())
     axes = axes_of(axes, len(panels), size=(3.4, 3.6), sharey=False)
     for draw, ax in zip(panels, axes, strict=False):
-        draw(comparison, ax)
-        ax.set_xticks(comparison.n_components)
-        ax.set_xlim(0.5, comparison.n_components[-1] + 0.5)
-        ax.set_xlabel("number of classes")
+        draw(ax)
     return axes
+
+
+def comparison_panels(comparison: Any) -> dict[str, Callable[[Any], None]]:
+    """Return how to draw each panel: held-out labels, evidence, and tests if there are any."""
+    found = {"held-out": _draw_held_out, "evidence": _draw_evidence}
+    if comparison.is_tested:
+        found["tests"] = _draw_tests
+    return {name: partial(_panel, draw, comparison) for name, draw in found.items()}
+
+
+def _panel(draw: Callable[[Any, Any], None], comparison: Any, ax: Any) -> None:
+    draw(comparison, ax)
+    ax.set_xticks(comparison.n_components)
+    ax.set_xlim(0.5, comparison.n_components[-1] + 0.5)
+    ax.set_xlabel("number of classes")
 
 
 def _draw_held_out(comparison: Any, ax: Any) -> None:
     k, mean = comparison.n_components, comparison.held_out
-    units = "group" if comparison.models_[1].grouped_ else "row"
+    units = "group" if comparison.grouped else "row"
     less = mean - mean.max()
     ax.errorbar(k[1:], less[1:], yerr=comparison.gain_error[1:], fmt="none", color=COMPONENTS[0],
                 elinewidth=1.5, capsize=3, label="std. error of the step")  # fmt: skip

@@ -12,6 +12,7 @@ from spectralmirror.plotting.spread import spread_data
 from spectralmirror.report.cautions import cautions
 from spectralmirror.report.choice_held_out import choices_held_out
 from spectralmirror.report.choice_inputs import ChoiceInputs, check_choices
+from spectralmirror.report.comparison import comparison as compared
 from spectralmirror.report.effects import LEVEL, weights_and_effects
 from spectralmirror.report.held_out import sample
 from spectralmirror.report.jsonable import jsonable
@@ -36,6 +37,7 @@ def collect_choices(
     groups: Any = None,
     membership: Any = None,
     about: dict[str, Any] | None = None,
+    comparison: Any = None,
     random_state: Any = 0,
 ) -> dict[str, Any]:
     """Collect everything that a report says about a fitted mixture of choices.
@@ -59,6 +61,8 @@ def collect_choices(
     about : dict, default=None
         Facts to state, as for binary labels; "price" names the feature by which willingness to pay
         is measured.
+    comparison : ComponentComparison, default=None
+        As for binary labels.
     random_state : int, RandomState instance or None, default=0
         Seed of the cross-validation.
 
@@ -96,6 +100,7 @@ def collect_choices(
         "spread": differences,
         "membership": who_belongs(inputs),
         "required": requirements(inputs),
+        "comparison": compared(comparison),
         "profiles": profiles_data(mixture, MAX_PROFILE_FEATURES, LEVEL),
         "ranges": (
             None

@@ -11,6 +11,8 @@ from spectralmirror.report.assignments import assignments
 from spectralmirror.report.average_changes import average_changes
 from spectralmirror.report.cautions import cautions
 from spectralmirror.report.choice_collector import collect_choices
+from spectralmirror.report.comparison import check_comparison
+from spectralmirror.report.comparison import comparison as compared
 from spectralmirror.report.effects import LEVEL, classifiers
 from spectralmirror.report.examples import examples
 from spectralmirror.report.held_out import held_out
@@ -42,6 +44,7 @@ def collect(
     membership: Any = None,
     table: Any = None,
     about: dict[str, Any] | None = None,
+    comparison: Any = None,
     random_state: Any = 0,
 ) -> dict[str, Any]:
     """Collect everything that a report says about a fitted mixture.
@@ -74,6 +77,9 @@ def collect(
         choices, "price" names the feature by which willingness to pay is measured, by default the
         only one that is called price, cost, fare or the like. Other entries are listed unchanged.
         The report does not know row weights: mention them in "notes".
+    comparison : ComponentComparison, default=None
+        What :func:`spectralmirror.selection.compare_components` returned for the rows that were
+        fitted, to be shown.
     random_state : int, RandomState instance or None, default=0
         Seed of the cross-validation and of the noise level of the spectrum.
 
@@ -84,10 +90,11 @@ def collect(
     """
     from spectralmirror import __version__
 
+    check_comparison(comparison, mixture)
     if isinstance(mixture, ChoiceMixture):
         return collect_choices(
             mixture, X, y, choices=choices, alternatives=alternatives, groups=groups,
-            membership=membership, about=about, random_state=random_state,
+            membership=membership, about=about, comparison=comparison, random_state=random_state,
         )  # fmt: skip
     inputs = check_inputs(mixture, X, y, groups, table, about, random_state, membership)
     shapes, several = features(inputs), len(mixture.classes_) > 2
@@ -108,6 +115,7 @@ def collect(
         "spread": differences,
         "membership": who_belongs(inputs),
         "required": requirements(inputs),
+        "comparison": compared(comparison),
         "profiles": profiles_data(mixture, MAX_PROFILE_FEATURES, LEVEL),
         "ranges": (
             None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.mixture.summary import letters
+from spectralmirror.plotting.comparison import comparison_panels
 from spectralmirror.plotting.membership import draw_membership
 from spectralmirror.plotting.mirror import draw_mirror, draw_spectrum
 from spectralmirror.plotting.mixture import draw_profiles, draw_responsibilities
@@ -18,6 +19,8 @@ from spectralmirror.plotting.style import BULK, COLOURS, COMPONENTS, MIRROR, OUT
 from spectralmirror.plotting.svg import inline_svg
 from spectralmirror.report.spread import is_mixed, subject
 from spectralmirror.report.text.formatting import percent, shortened
+from spectralmirror.selection import ComponentComparison
+from spectralmirror.selection.stored import from_data
 
 __all__ = ["draw_figures"]
 
@@ -65,6 +68,10 @@ def draw_figures(data: dict[str, Any]) -> dict[str, str]:
         draw["calibration"] = partial(_calibration, data)
     for number, curve in enumerate((data["membership"] or {"curves": []})["curves"]):
         draw[f"membership-{number}"] = partial(_membership, data, curve)
+    if data.get("comparison"):
+        compared = ComponentComparison(**from_data(data["comparison"]["figures"]))
+        for name, panel in comparison_panels(compared).items():
+            draw[f"comparison-{name}"] = panel
     for what in ("rows", "groups"):
         histogram = data["assignments"][what]
         if histogram is not None and mixed:

@@ -24,6 +24,7 @@ def write_report(
     membership: Any = None,
     table: Any = None,
     about: dict[str, Any] | None = None,
+    comparison: Any = None,
     random_state: Any = 0,
 ) -> dict[str, Any]:
     """Write a report about a fitted mixture: one self-contained HTML file.
@@ -48,6 +49,8 @@ def write_report(
         As in :func:`collect`.
     about : dict, default=None
         As in :func:`collect`.
+    comparison : ComponentComparison, default=None
+        As in :func:`collect`.
     random_state : int, RandomState instance or None, default=0
         As in :func:`collect`.
 
@@ -58,7 +61,8 @@ def write_report(
     """
     data = collect(
         mixture, X, y, groups=groups, choices=choices, alternatives=alternatives,
-        membership=membership, table=table, about=about, random_state=random_state,
+        membership=membership, table=table, about=about, comparison=comparison,
+        random_state=random_state,
     )  # fmt: skip
     page = render(data)
     with written_whole(Path(path)) as unfinished:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from spectralmirror.rows.containers import frame
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.selection.ratio_test import p_value
 from spectralmirror.selection.split_test import at_least
+from spectralmirror.selection.stored import loaded_comparison, save_comparison
 
 __all__ = ["ComponentComparison"]
 
@@ -54,11 +56,21 @@ class ComponentComparison:
         The number of classes by "evidence", "bic", "icl", "held out" and "bootstrap test"; the last
         only with enough resamples for a p-value of alpha.
     models_ : dict
-        The fits, by their number of classes.
+        The fits, by their number of classes; none in a comparison that was stored.
     resampled_ : dict
         The statistics of all resamples, by the larger number of classes.
     alpha : float
         Level of the tests.
+    requested : int
+        The largest number of classes that was asked for.
+    n_units : int
+        Number of groups, or of rows if there are no groups.
+    grouped : bool
+        Whether there are groups.
+    spread : str or None
+        How persons of one class may differ in these fits.
+    spread_score : ndarray of shape (K,)
+        z of the score test of a spread within the classes; NaN where it is not known.
     """
 
     n_components: NDArray[np.intp]
@@ -79,8 +91,12 @@ class ComponentComparison:
     suggested_: dict[str, int]
     models_: dict[int, Any] = field(repr=False)
     resampled_: dict[int, Vector] = field(repr=False)
-    alpha: float = 0.05
-    _requested: int = 0
+    alpha: float
+    requested: int
+    n_units: int
+    grouped: bool
+    spread: str | None
+    spread_score: Vector
     _container: str = "default"
 
     @classmethod
@@ -154,9 +170,18 @@ class ComponentComparison:
             models_=dict(enumerate(models, 1)),
             resampled_={k: resampled for k, (_, resampled) in tests.items()},
             alpha=alpha,
-            _requested=requested,
+            requested=requested,
+            n_units=models[0].n_groups_ if models[0].grouped_ else models[0].n_rows_,
+            grouped=models[0].grouped_,
+            spread=models[0].spread,
+            spread_score=each("spread_score"),
             _container=container,
         )
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there is any test."""
+        return bool(np.isfinite(self.p_value).any()) or self.at_least_ is not None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -179,6 +204,34 @@ class ComponentComparison:
         """
         return frame({name: [row[name] for row in self.rows] for name in COLUMNS}, self._container)
 
+    def save(self, path: str | Path, **about: Any) -> None:
+        """Store the figures, but not the fits, in a JSON file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        **about
+            What else to store, as plain data: the command line stores the columns.
+        """
+        save_comparison(self, Path(path), about)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ComponentComparison:
+        """Load a comparison that :meth:`save` has stored.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        ComponentComparison
+            The comparison, without the fits.
+        """
+        return cls(**loaded_comparison(Path(path))[0])
+
     def plot(self, axes: Any = None) -> Any:
         """Draw held-out likelihood, evidence and criteria, and tests.
 
@@ -195,13 +248,13 @@ class ComponentComparison:
         return plot_comparison(self, axes)
 
     def __str__(self) -> str:
-        model, K = self.models_[1], len(self.n_components)
-        units = f"{model.n_groups_:,} groups" if model.grouped_ else f"{model.n_rows_:,} rows"
+        K, units = len(self.n_components), "groups" if self.grouped else "rows"
         head = (
             f"{'k':>2}  {'log-lik':>10}  {'BIC':>10}  {'ICL':>10}  {'evidence':>10}  "
             f"{'held out':>9}  {'gain (std. error)':>18}  {'p-value':>7}  {'split':>6}"
         )
-        lines = [f"Comparison of 1 to {K} classes, {units}", "", head, "-" * len(head)]
+        title = f"Comparison of 1 to {K} classes, {self.n_units:,} {units}"
+        lines = [title, "", head, "-" * len(head)]
         for row in self.rows:
             both = f"{row['gain']:.4f} ({row['gain_error']:.4f})"
             lines.append(
@@ -210,9 +263,9 @@ class ComponentComparison:
                 f"{row['held_out']:>9.4f}  {'' if row['n_components'] == 1 else both:>18}  "
                 f"{_number(row['p_value'], 7, '.3f')}  {_number(row['split_log_ratio'], 6, '.1f')}"
             )
-        return "\n".join(line.rstrip() for line in [*lines, "", *self._conclusions()])
+        return "\n".join(line.rstrip() for line in [*lines, "", *self.conclusions()])
 
-    def _conclusions(self) -> list[str]:
+    def conclusions(self) -> list[str]:
         """Return what follows from the table, in sentences."""
         found = []
         if self.at_least_ is not None:
@@ -224,9 +277,9 @@ class ComponentComparison:
         names = {"bic": "BIC", "icl": "ICL", "held out": "held-out likelihood"}
         said = ", ".join(f"{k} by {names.get(x, x)}" for x, k in self.suggested_.items())
         found.append(f"Number of classes: {said}.")
-        if len(self.n_components) < self._requested:
+        if len(self.n_components) < self.requested:
             found.append(f"{len(self.n_components) + 1} classes left some without rows.")
-        if self.models_[1].spread is not None:
+        if self.spread is not None:
             found.append("With a spread there are no tests.")
         else:
             found += self._degrees()
@@ -235,15 +288,16 @@ class ComponentComparison:
     def _degrees(self) -> list[str]:
         """Return what is to be said about persons who differ by degrees."""
         k = self.suggested_.get("evidence", self.suggested_["bic"])
-        z = self.models_[k].spread_score_
+        z = float(self.spread_score[k - 1])
         if z > DIFFER:
             return [
                 f"Persons differ inside {'the class' if k == 1 else f'each of {k} classes'} "
-                f"(z = {z:.1f}): compare with spread='auto'."
+                f"(z = {z:.1f}): compare with `spread='auto'`."
             ]
         if k == 1 or np.isnan(z):
             return []
-        return ["Persons who differ by degrees look like classes, too: compare with spread='auto'."]
+        advice = "compare with `spread='auto'`"
+        return [f"Persons who differ by degrees look like classes, too: {advice}."]
 
 
 def _mean(values: Matrix, weights: Vector) -> tuple[Vector, Vector]:

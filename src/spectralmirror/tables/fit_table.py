@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from spectralmirror.tables.problems import missing_sentence
 from spectralmirror.tables.set_columns import SET, ChoiceColumns
 from spectralmirror.tables.table_model import FittedTable, named_features
 
-__all__ = ["fit_table"]
+__all__ = ["PreparedRows", "about_rows", "fit_table", "prepared_rows"]
 
 #: Features of at most this many bytes are fitted in memory; more are read again in every pass.
 IN_MEMORY = 1 << 28
@@ -57,6 +57,58 @@ def fit_table(
     FittedTable
         The fitted mixture and its recipe.
     """
+    table = prepared_rows(readers, roles, mixture, listen)
+    given = table.collected()
+    if given is not None:
+        listen("fitting", 0, None)
+        mixture.fit(**given)
+    else:
+        mixture.fit(Scan(table.rows))
+    chosen, choices = table.chosen, None
+    if roles.choices:
+        wide = getattr(table.rows.readers[0], "form", None)
+        choices = ChoiceColumns(tuple(roles.choices), roles.alternative, wide)
+    return FittedTable(
+        mixture, chosen.recipe, roles.label, roles.group, roles.missing,
+        about_rows(chosen, roles, source), choices, chosen.membership,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRows:
+    """Rows of files that are ready to be fitted.
+
+    Attributes
+    ----------
+    rows : EncodedRows
+        The rows.
+    chosen : ChosenFeatures
+        How columns become features, and what was found in them.
+    """
+
+    rows: EncodedRows
+    chosen: ChosenFeatures
+
+    def collected(self) -> dict[str, Any] | None:
+        """Return the rows as arguments of a mixture's fit; None if they are too many."""
+        recipe = self.chosen.recipe
+        n_bytes = self.chosen.n_kept * len(recipe.names) * np.dtype(recipe.dtype).itemsize
+        if n_bytes > IN_MEMORY:
+            return None
+        part = self.rows.collect(self.chosen.n_kept)
+        X, of_groups = named_features(part.X, recipe.names), _of_groups(part, self.rows)
+        labels = {"y": part.y} if part.choices is None else {"chosen": part.y}
+        sets = {} if part.choices is None else {"choices": part.choices}
+        return {"X": X, **labels, "groups": part.groups, **sets, **of_groups}
+
+
+def prepared_rows(
+    readers: Sequence[Reader],
+    roles: ColumnRoles,
+    mixture: Any,
+    listen: Callable[[str, int, int | None], None],
+) -> PreparedRows:
+    """Look at the columns of files, and give the mixture the constraints that the roles name."""
     total = count_rows(readers)
     if roles.choices:
         readers = choice_readers(readers, ChoiceColumns(tuple(roles.choices)), roles.group)
@@ -76,23 +128,7 @@ def fit_table(
         known=roles.known,
     )
     mixture.set_params(**_constraints(recipe, roles))
-    n_bytes = chosen.n_kept * len(recipe.names) * np.dtype(recipe.dtype).itemsize
-    if n_bytes <= IN_MEMORY:
-        part = rows.collect(chosen.n_kept)
-        listen("fitting", 0, None)
-        sets = {"choices": part.choices} if roles.choices else {}
-        X, of_groups = named_features(part.X, recipe.names), _of_groups(part, rows)
-        mixture.fit(X, part.y, groups=part.groups, **sets, **of_groups)
-    else:
-        mixture.fit(Scan(rows))
-    about = _about(chosen, roles, source)
-    choices = None
-    if roles.choices:
-        wide = getattr(readers[0], "form", None)
-        choices = ChoiceColumns(tuple(roles.choices), roles.alternative, wide)
-    return FittedTable(
-        mixture, recipe, roles.label, roles.group, roles.missing, about, choices, chosen.membership
-    )
+    return PreparedRows(rows, chosen)
 
 
 def _constraints(recipe: Recipe, roles: ColumnRoles) -> dict[str, Any]:
@@ -145,7 +181,7 @@ def _checked_sets(reader: Any, recipe: Recipe, roles: ColumnRoles) -> Any:
     )
 
 
-def _about(chosen: ChosenFeatures, roles: ColumnRoles, source: str) -> dict[str, Any]:
+def about_rows(chosen: ChosenFeatures, roles: ColumnRoles, source: str) -> dict[str, Any]:
     """Return where the rows came from, how many were fitted, and notes for the user."""
     notes = list(chosen.notes)
     left_out = chosen.n_rows - chosen.n_kept
