@@ -213,10 +213,11 @@ def _strongest(
     deviation = dict(zip(recipe.names, mixture.feature_scale_, strict=True)) | {INTERCEPT: 1.0}
     ordered = sorted(lines, key=lambda line: -abs(line.estimate) * deviation[line.term])
     shown = ordered[:n_features]
-    own = next((line.label for line in lines), None)  # of one label if there are several
-    label = fitted.labels.tolist()[1] if own is None else own
-    event = "left wins" if recipe.winner else f"{fitted.label} = {label!r}"
-    event += "" if own is None else ", against the average of all labels"
+    label, several = next((line.label for line in lines), None), len(fitted.labels) > 2
+    own = repr(fitted.labels.tolist()[1] if label is None else label)
+    own = "any label" if several and label is None else own
+    event = "left wins" if recipe.winner else f"{fitted.label} = {own}"
+    event += ", against the average of all labels" if several else ""
     event = "being chosen" if fitted.choices else event
     interval = "" if all(np.isnan(line.lower) for line in lines) else " (95 % interval)"
     count = f", {len(shown)} of {len(ordered)}" if len(shown) < len(ordered) else ""

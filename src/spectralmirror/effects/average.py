@@ -100,6 +100,11 @@ def average_effects(
             "alternatives: see model.elasticities, and model.shares of changed features."
         )
     asked, sign = _label(model, label)
+    if len(model.classes_) > 2 and model.spread_kind_ is not None:
+        raise ValueError(
+            "average_effects of more than two labels needs a mixture without spread: change a "
+            "column of X and compare predict_proba."
+        )
     q, names = quantile(model, level), feature_names(model)
     chosen = range(len(names)) if features is None else _listed(features)
     indices = np.array([feature_index(model, one) for one in chosen], dtype=np.intp)

@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 
 from spectralmirror.mixture.choice_sets import mean_of_sets, slopes_of_choices
-from spectralmirror.mixture.label_contrasts import LabelContrasts
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters, Posterior
 from spectralmirror.rows.grouped import Block
@@ -98,9 +97,9 @@ def class_scores(
     The gradients are those of the profile of the class, shape (k, p, n_groups), and of the entries
     of B, shape (k, n_entries, n_groups).
     """
-    k, Z = len(parameters), likelihood.working(block)
     if likelihood.labels is not None:
-        return _label_scores(likelihood.labels, Z, block, posterior)
+        return _label_scores(likelihood, parameters, block, posterior)
+    k, Z = len(parameters), likelihood.working(block)
     g = pulls(block, posterior).reshape(k, -1, len(block))
     r = posterior.responsibilities.reshape(k, g.shape[1], -1).sum(axis=1)
     profiles = np.array([block.sums((Z * one[:, None]).T) for one in g.sum(axis=1)])
@@ -117,15 +116,30 @@ def class_scores(
 
 
 def _label_scores(
-    labels: LabelContrasts, Z: AnyArray, block: Block, posterior: Posterior
+    likelihood: Likelihood, parameters: Parameters, block: Block, posterior: Posterior
 ) -> tuple[AnyArray, AnyArray, Matrix]:
-    """Return the same for labels of more than two kinds, which have no spread."""
+    """Return the same for labels of more than two kinds."""
+    labels, k, Z = likelihood.labels, len(parameters), likelihood.working(block)
+    assert labels is not None
     r, share = posterior.responsibilities, block.shares[1]
     g = labels.of_labels(block.of_rows(r)) * posterior.slopes
     g = (g if share is None else g * share).reshape(len(r), len(labels), -1)
-    g = (labels.differences.T @ g).reshape(-1, len(block))
-    profiles = np.array([block.sums((Z * one[:, None]).T) for one in g])
-    return profiles.reshape(len(r), -1, r.shape[1]), np.empty((len(r), 0, r.shape[1])), r
+    g = (labels.differences.T @ g).reshape(k, -1, len(labels), len(block))
+    r = r.reshape(k, g.shape[1], -1).sum(axis=1)
+    of_profiles = g.sum(axis=1).reshape(-1, len(block))
+    profiles = np.array([block.sums((Z * one[:, None]).T) for one in of_profiles])
+    profiles = profiles.reshape(k, -1, r.shape[1])
+    spread = likelihood.spread
+    if spread is None:
+        return profiles, np.empty((k, 0, r.shape[1])), r
+    standard = (Z @ likelihood.coordinates.from_standard).T
+    contrast, coefficient = np.divmod(spread.rows, len(standard))
+    entries = np.zeros((k, len(spread), r.shape[1]))
+    for c in range(k):
+        pull = np.tensordot(spread.nodes, g[c], axes=(0, 0))  # (q, C - 1, n)
+        found = standard[coefficient] * pull[spread.columns, contrast]
+        np.add.at(entries[c], spread.entries, block.sums(found))
+    return profiles, entries, r
 
 
 def covariates_or_ones(likelihood: Likelihood, block: Block) -> Matrix:

@@ -38,7 +38,8 @@ class StandardErrors:
     intercept, weights : ndarray of shape (k,)
         Of the intercepts and the weights.
     coef_deviation, intercept_deviation : ndarray of shape (d,), float
-        Of the standard deviations within a class; 0 without spread.
+        Of the standard deviations within a class; 0 without spread. For C > 2 labels, the shapes
+        are (C, d) and (C,).
     covariance : ndarray or None
         Covariance of (u_1, b_1, ..., u_k, b_k, p_1, ..., p_k), of the free entries of B, and of
         what the weights depend on, as :func:`in_units` returns it.
@@ -51,8 +52,8 @@ class StandardErrors:
     coef: Matrix
     intercept: Vector
     weights: Vector
-    coef_deviation: Vector
-    intercept_deviation: float
+    coef_deviation: Matrix | Vector
+    intercept_deviation: Vector | float
     covariance: Matrix | None
     degrees_of_freedom: float
     membership_coef: Matrix
@@ -86,9 +87,11 @@ def standard_errors(fit: Fit, whitening: Whitening, *, regular: bool) -> Standar
     of_weights = np.pad(of_weights, ((1, 0), (0, 0)))  # the first class is the reference
     # the scores of entries of B vanish with them: the larger error of both covariances is right
     both = [SpreadUnits.errors(fit, whitening, C) for C in (theta, fit.information.inverse)]
-    of_spread = np.maximum(both[0][0], both[1][0]), max(both[0][1], both[1][1])
+    deviations = np.maximum(both[0][0], both[1][0])
+    of_intercept = np.maximum(both[0][1], both[1][1])
     return StandardErrors(
-        errors[..., :d], errors[..., d], weights, *of_spread, joint, freedom,
+        errors[..., :d], errors[..., d], weights, deviations,
+        of_intercept if of_intercept.ndim else float(of_intercept), joint, freedom,
         of_weights[:, :-1], of_weights[:, -1],
     )  # fmt: skip
 

@@ -95,13 +95,35 @@ def _of_own_nodes(
     piece: Block, likelihood: Likelihood, parameters: Parameters, root: Matrix
 ) -> Matrix:
     """Return log P(labels | class l) of each person, shape (n_persons, k)."""
-    t = likelihood.scores(piece.X, parameters.profiles).T
-    W = likelihood.working(piece) @ root
-    labels = Labels(piece.y.astype(np.float64), likelihood.response, piece.sets, piece.shares[1])
-    ends = np.append(0, np.cumsum(piece.sizes))
+    sizes = piece.sizes
+    if likelihood.labels is not None:
+        t, W, labels = _as_sets(piece, likelihood, parameters, root)
+        sizes = sizes * labels.n_labels
+    else:
+        t = likelihood.scores(piece.X, parameters.profiles).T
+        W, y = likelihood.working(piece) @ root, piece.y.astype(np.float64)
+        labels = Labels(y, likelihood.response, piece.sets, piece.shares[1])
+    ends = np.append(0, np.cumsum(sizes))
     found = []
-    for part in batches(piece.sizes, Persons.width(root.shape[1])):
+    for part in batches(sizes, Persons.width(root.shape[1])):
         here = slice(ends[part.start], ends[part.stop])
         starts = ends[part.start : part.stop] - ends[part.start]
         found.append(Persons.of(t[here], W[here], labels[here], starts).log_likelihood)
     return np.vstack(found)
+
+
+def _as_sets(
+    piece: Block, likelihood: Likelihood, parameters: Parameters, root: Matrix
+) -> tuple[Matrix, Matrix, Labels]:
+    """Return scores and labels of more than two kinds as choices: a set holds all labels of a row.
+
+    The shapes are (n C, k) and (n C, q).
+    """
+    labels, k, n = likelihood.labels, len(parameters), len(piece)
+    assert labels is not None
+    t = likelihood.scores(piece.X, labels.profiles(parameters.profiles))
+    t = t.reshape(k, labels.n_labels, n).transpose(2, 1, 0).reshape(-1, k)
+    of_labels = labels.profiles(root.T).reshape(-1, labels.n_labels, likelihood.coordinates.size)
+    W = np.einsum("np,qcp->ncq", likelihood.working(piece), of_labels, optimize=True)
+    codes = Labels(piece.y, likelihood.response, None, piece.shares[1], labels.n_labels)
+    return t, W.reshape(n * labels.n_labels, -1), codes.as_sets()

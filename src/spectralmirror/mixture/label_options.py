@@ -17,7 +17,6 @@ def why_two_labels(estimator: Any) -> str | None:
     others = {
         f"response={estimator.response!r} (use 'logistic')": estimator.response != "logistic",
         f"solver={estimator.solver!r} (use 'lbfgs')": estimator.solver != "lbfgs",
-        f"spread={estimator.spread!r} (use None)": estimator.spread not in (None, "auto"),
         "signs (leave them out)": bool(estimator.signs),
         "a SpectralMirror as subspace (use 'auto')": isinstance(estimator.subspace, SpectralMirror),
         "refine=False without vectors as subspace": (

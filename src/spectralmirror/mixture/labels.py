@@ -56,9 +56,20 @@ class Labels:
         assert self.sets is not None
         return np.flatnonzero(np.append(True, self.sets[1:] != self.sets[:-1]))
 
+    def as_sets(self) -> Labels:
+        """Return labels of more than two kinds as choices among all labels of a row.
+
+        Each row becomes a set of `n_labels` rows.
+        """
+        C, n = self.n_labels, len(self)
+        chosen = np.arange(C) == np.asarray(self.signs)[:, None]
+        shares = None if self.shares is None else np.repeat(self.shares, C)
+        sets = np.repeat(np.arange(n), C)
+        return Labels(np.where(chosen, 1.0, -1.0).ravel(), self.response, sets, shares, C)
+
     def log_f(self, scores: Matrix) -> Matrix:
         """Return log P of each label for scores of shape (R, n); 0 for rows not chosen."""
-        if self.n_labels > 2:
+        if self.sets is None and self.n_labels > 2:
             t = scores.reshape(-1, self.n_labels, len(self))
             chosen = self.signs.astype(np.intp)[None, None]
             log_total = logsumexp(t, axis=1)

@@ -262,7 +262,7 @@ def _outer_inverse(likelihood: Likelihood, start: Parameters) -> Matrix:
     assert likelihood.spread is not None
     n_fixed = start.n_fixed
     products = score_products(likelihood, start, counts=True)[:-n_fixed, :-n_fixed]
-    penalty = likelihood.shrinkage(start)[0] * likelihood.penalty
+    penalty = likelihood.for_contrasts(likelihood.shrinkage(start)[0] * likelihood.penalty)
     n_weights = (len(start) - 1) * n_fixed
     blocks = [*[penalty] * len(start), np.diag(likelihood.spread.penalty)]
     products += block_diag(*blocks, np.zeros((n_weights, n_weights)))

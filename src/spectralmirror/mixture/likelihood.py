@@ -189,10 +189,9 @@ class Likelihood(Problem):
 
     def of_spread(self, parameters: Parameters) -> Matrix:
         """Return L' B, in working coordinates; without columns if there is no spread."""
-        standard = self.coordinates.from_standard
         if self.spread is None:
-            return np.empty((len(standard), 0))
-        return np.asarray(standard @ self.spread.matrix(parameters.spread))
+            return np.empty((self.profile_size, 0))
+        return np.asarray(self.from_standard @ self.spread.matrix(parameters.spread))
 
     def mean_weights(self, parameters: Parameters) -> tuple[Vector, Matrix]:
         """Return the average of p_l(z) over the groups, and its gradient in all (g_m, a_m).
@@ -269,7 +268,7 @@ class Likelihood(Problem):
             pulls = pulls.reshape(k, -1, pulls.shape[1])
             slopes = sums.of_spread
             if not self.has_person_nodes:
-                slopes = self.coordinates.from_standard.T @ pulls.sum(axis=0).T @ self.spread.nodes
+                slopes = self.from_standard.T @ pulls.sum(axis=0).T @ self.spread.nodes
             of_spread = self.spread.pulled(slopes) + self.spread.prior_slope(parameters.spread)
             pulls = pulls.sum(axis=1)
         share, slope, _ = self.shrinkage(parameters)

@@ -62,11 +62,15 @@ class PersonModel:
         Logarithms of the weights of the classes, for each person or for all.
     response : Response
         f.
+    n_scores : int
+        How many scores a row has: one, or one for each of C > 2 labels, which are then alternatives
+        of a choice set; t and W have a line for each.
     """
 
     scores: Callable[[Any], tuple[Matrix, Matrix]]
     log_weights: Matrix
     response: Response
+    n_scores: int = 1
 
     def log_f_of_rows(self, t: Matrix, W: Matrix) -> Matrix:
         """Return log E f(t + W z), each row for a person of whom nothing is known."""
@@ -83,15 +87,23 @@ class PersonModel:
         sizes = np.bincount(history.numbers)
         ends = np.cumsum(sizes)
         q = self.scores(history.X[:1])[1].shape[1]
-        for here in batches(sizes, Persons.width(q)):
+        for here in batches(sizes * self.n_scores, Persons.width(q)):
             begin = ends[here.start] - sizes[here.start]
             rows = order[begin : ends[here.stop - 1]]
             t, W = self.scores(history.X[rows])
             starts = (ends - sizes)[here] - begin
-            yield here, Persons.of(t, W, history.labels[rows], starts)
+            labels = history.labels[rows]
+            if self.n_scores > 1:
+                labels, starts = labels.as_sets(), starts * self.n_scores
+            yield here, Persons.of(t, W, labels, starts)
 
     def probabilities(self, X: Any, numbers: NDArray[np.int64], history: History) -> Matrix:
-        """Return P(y = -1) and P(y = +1) for rows of persons with a history, shape (n, 2)."""
+        """Return P(y = -1) and P(y = +1) for rows of persons with a history, shape (n, 2).
+
+        With more than two labels, there is a column for each.
+        """
+        if self.n_scores > 1:
+            return self._label_probabilities(X, numbers, history)
         found = np.empty((len(numbers), 2))
         for here, persons in self._persons(history):
             of_classes = self._of_classes(here, persons)
@@ -102,6 +114,21 @@ class PersonModel:
                 for column, sign in enumerate((-1.0, 1.0)):
                     expected = persons.expected(sign * t, sign * W, who, self.response)
                     found[rows, column] = (expected * of_classes[who]).sum(axis=1)
+        return np.minimum(found, 1.0)
+
+    def _label_probabilities(self, X: Any, numbers: NDArray[np.int64], history: History) -> Matrix:
+        C = self.n_scores
+        found = np.empty((len(numbers), C))
+        for here, persons in self._persons(history):
+            of_classes = self._of_classes(here, persons)
+            asked = np.flatnonzero((numbers >= here.start) & (numbers < here.stop))
+            for rows in self._pieces(asked, persons):
+                who = numbers[rows] - here.start
+                t, W = self.scores(X[rows])
+                scores = persons.scores(t, W, np.repeat(who, C))
+                pi = softmax(scores.reshape(len(rows), C, *scores.shape[1:]), axis=1)
+                expected = (pi * persons.weights[who][:, None]).sum(axis=3)
+                found[rows] = (expected * of_classes[who][:, None]).sum(axis=2)
         return np.minimum(found, 1.0)
 
     def choices(self, X: Any, numbers: NDArray[np.intp], asked: Labels, history: History) -> Vector:
@@ -132,11 +159,10 @@ class PersonModel:
         log_p = self.log_weights if len(self.log_weights) == 1 else self.log_weights[here]
         return np.asarray(softmax(persons.log_likelihood + log_p, axis=1))
 
-    @staticmethod
-    def _pieces(rows: NDArray[np.intp], persons: Persons) -> Iterator[NDArray[np.intp]]:
+    def _pieces(self, rows: NDArray[np.intp], persons: Persons) -> Iterator[NDArray[np.intp]]:
         """Yield parts of the rows that need as much memory as one batch of persons."""
         width = persons.nodes[0].size
-        for part in batches(np.ones(len(rows), dtype=np.intp), width):
+        for part in batches(np.full(len(rows), self.n_scores), width):
             yield rows[part]
 
     def moments(self, history: History, coef: Matrix, spread: Matrix) -> tuple[Matrix, Matrix]:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from spectralmirror.mixture.averaging import ParameterPosterior
 from spectralmirror.mixture.component_scores import component_scores
 from spectralmirror.mixture.criteria import Criteria
+from spectralmirror.mixture.label_average import averaged_softmax
 from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.membership_weights import MembershipWeights
 from spectralmirror.mixture.parameters import Parameters
@@ -75,17 +76,36 @@ class MixturePosteriors(MembershipWeights):
         return component_scores(X, profiles, intercepts * self.sharpness_, origin)
 
     @property
-    def _spread_at_mean(self) -> Matrix:
-        """B for scores of [x - mean, 1], shape (d + 1, q); older models have no columns."""
+    def _spread_at_mean(self) -> AnyArray:
+        """B for scores of [x - mean, 1], shape (d + 1, q); older models have no columns.
+
+        For C > 2 labels, the shape is (C (d + 1), q).
+        """
         B = getattr(self, "spread_", np.empty((len(self.feature_mean_), 0)))
-        if not B.shape[1]:
-            return np.vstack([B, B[:1]])
-        return np.vstack([B, self.intercept_spread_ + self.feature_mean_ @ B])
+        if not B.shape[-1]:
+            return np.empty((len(self.feature_mean_) + 1, 0))
+        at_mean = self.intercept_spread_ + np.tensordot(B, self.feature_mean_, axes=(-2, 0))
+        return np.concatenate([B, at_mean[..., None, :]], axis=-2).reshape(-1, B.shape[-1])
 
     def _scatter(self, X: Any) -> Matrix:
-        """Return W = B' [x - mean, 1], shape (n, q)."""
+        """Return W = B' [x - mean, 1], shape (n, q); for C > 2 labels (n C, q)."""
         B = self._spread_at_mean
-        return np.empty((X.shape[0], 0)) if not B.shape[1] else self._centred_scores(X, B.T)
+        return np.empty((X.shape[0], 0)) if not B.shape[1] else self._scattered(X, B)
+
+    def _scattered(self, X: Any, B: Matrix) -> Matrix:
+        """Return W for some B, as :meth:`_spread_at_mean` gives it."""
+        found = self._centred_scores(X, B.T)
+        if not self._n_scores:
+            return found
+        found = found.reshape(len(found), B.shape[1], -1).swapaxes(1, 2)
+        return np.ascontiguousarray(found.reshape(-1, B.shape[1]))
+
+    def _of_labels(self, t: Matrix) -> Matrix:
+        """Return scores with a line for each of C > 2 labels of each row, shape (n C, k)."""
+        if not self._n_scores:
+            return t
+        found = t.reshape(len(t), -1, self._n_scores).swapaxes(1, 2)
+        return np.ascontiguousarray(found.reshape(-1, found.shape[2]))
 
     def _person_model(self, lines: Matrix | None = None) -> PersonModel:
         """Return the model of persons, with the parameters taken for known.
@@ -94,10 +114,10 @@ class MixturePosteriors(MembershipWeights):
         """
 
         def scores(X: Any) -> tuple[Matrix, Matrix]:
-            return self._t(X), self._scatter(X)
+            return self._of_labels(self._t(X)), self._scatter(X)
 
         log_p = self._log_weights(self._of_membership, lines)
-        return PersonModel(scores, log_p, self._fitted_response)
+        return PersonModel(scores, log_p, self._fitted_response, self._n_scores or 1)
 
     def _person_models(self, lines: Matrix | None = None) -> Iterator[PersonModel]:
         """Yield the model of persons for draws of the parameters; one if they are known."""
@@ -109,13 +129,14 @@ class MixturePosteriors(MembershipWeights):
             profiles, B = one.profiles, one.spread.reshape(one.profiles.shape[1], -1)
 
             def scores(X: Any, V: Matrix = profiles, B: Matrix = B) -> tuple[Matrix, Matrix]:
-                return self._centred_scores(X, V), self._centred_scores(X, B.T)
+                return self._of_labels(self._centred_scores(X, V)), self._scattered(X, B)
 
-            yield PersonModel(scores, self._log_weights(one, lines), self._fitted_response)
+            log_p = self._log_weights(one, lines)
+            yield PersonModel(scores, log_p, self._fitted_response, self._n_scores or 1)
 
     def _proba(self, t: Matrix, W: Matrix, p: Matrix) -> Matrix:
         if self._n_scores:
-            pi = softmax(t.reshape(len(t), -1, self._n_scores), axis=2)
+            pi = self._label_proba(t, W)
             return np.asarray(np.minimum(np.einsum("nkc,nk->nc", pi, p), 1.0))
         f = self._fitted_response.f
         below, above = f(-t), f(t)
@@ -125,6 +146,13 @@ class MixturePosteriors(MembershipWeights):
             below = self._fitted_response.averaged(-t, deviation)
         both = np.column_stack([(below * p).sum(axis=1), (above * p).sum(axis=1)])
         return np.asarray(np.minimum(both, 1.0))  # weights may sum to 1 + 1e-16
+
+    def _label_proba(self, t: Matrix, W: Matrix) -> AnyArray:
+        """Return E softmax(t_l + W z) of the labels in each class, shape (n, k, C)."""
+        t = t.reshape(len(t), -1, self._n_scores)
+        if not W.shape[1]:
+            return np.asarray(softmax(t, axis=2))
+        return averaged_softmax(t, W.reshape(len(t), self._n_scores, -1))
 
     def _component_weights(self, component_weights: ArrayLike | None, n: int) -> Matrix:
         if component_weights is None:
@@ -175,6 +203,9 @@ class MixturePosteriors(MembershipWeights):
             return self._summed(t, labels, numbers) + log_p
         if numbers is None:
             W = self._scatter(X)
+            if self._n_scores:
+                pi = self._label_proba(t, W)[np.arange(len(t)), :, labels.signs.astype(np.intp)]
+                return np.asarray(np.log(np.maximum(pi, np.finfo(np.float64).tiny)) + log_p)
             return self._person_model().log_f_of_rows(labels.signs[:, None] * t, W) + log_p
         return self._person_model().log_likelihood(History(X, labels, numbers)) + log_p
 
@@ -201,7 +232,8 @@ class MixturePosteriors(MembershipWeights):
         if self._n_scores:
             at_mean = self.intercept_ + self.coef_ @ self.feature_mean_
             profiles = np.concatenate([self.coef_, at_mean[:, :, None]], axis=2)
-            return replace(self._of_membership, profiles=profiles.reshape(len(profiles), -1))
+            profiles, B = profiles.reshape(len(profiles), -1), self._spread_at_mean.ravel()
+            return replace(self._of_membership, profiles=profiles, spread=B)
         profiles = self.coef_ * self.sharpness_[:, None]
         at_mean = self.intercept_ * self.sharpness_ + profiles @ self.feature_mean_
         B = self._spread_at_mean.ravel()

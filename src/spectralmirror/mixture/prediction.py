@@ -232,7 +232,8 @@ class MixturePrediction(MixturePosteriors):
         else:
             coef = np.column_stack([self.coef_ * sharp, self.intercept_ * self.sharpness_])
         if self._has_spread:
-            B = np.vstack([self.spread_, self.intercept_spread_])
+            B = np.concatenate([self.spread_, self.intercept_spread_[..., None, :]], axis=-2)
+            B = B.reshape(-1, B.shape[-1])
             history = History(X, labels, numbers)
             mean, deviation = self._person_model(lines).moments(history, coef, B)
         else:

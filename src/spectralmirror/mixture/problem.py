@@ -98,6 +98,11 @@ class Problem:
             return matrix
         return np.asarray(np.kron(np.eye(self.n_contrasts), matrix), dtype=np.float64)
 
+    @property
+    def from_standard(self) -> Matrix:
+        """I (x) F: what takes changes per standard deviation of the features to those of v_l."""
+        return self.for_contrasts(self.coordinates.from_standard)
+
     def weighted(self, profiles: Matrix, matrix: Matrix) -> Matrix:
         """Return (I (x) M) v_l for each profile, for a symmetric matrix M."""
         return np.asarray(profiles.reshape(-1, matrix.shape[0]) @ matrix).reshape(profiles.shape)

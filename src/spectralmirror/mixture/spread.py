@@ -12,6 +12,11 @@ B has few free entries b, and is
     "factor"      [diag(b), c]  and one factor that all share, B B' = diag(b^2) + c c'
     "full"        symmetric     any covariance B B'
 
+With labels of C > 2 kinds, each of the C - 1 contrasts of a coefficient (:mod:`label_contrasts`)
+has such a B of its own, all with the same entries: I (x) B in place of B. Persons then scatter
+equally about all labels, whichever label comes first, as the contrasts of other labels are rotated
+ones; and b is the standard deviation of the difference of any two labels.
+
 The prior of b is proportional to |b| exp(-1/2 sum_e l2_e b_e^2). Persons always differ a little:
 its first factor keeps B away from 0, where the few labels of a person would put it half of the time
 even if B is not 0 (Chung et al. 2013), and has next to no effect where labels determine B.
@@ -56,6 +61,8 @@ class Spread:
         The number of the free entry that stands there.
     n_coefficients : int
         Number of rows of B.
+    n_contrasts : int
+        How many times B stands in I (x) B.
     penalty : ndarray of shape (n_entries,)
         l2 of each entry.
     nodes : ndarray of shape (R, q)
@@ -72,9 +79,12 @@ class Spread:
     penalty: Vector
     nodes: Matrix
     log_weights: Vector
+    n_contrasts: int = 1
 
     @classmethod
-    def of(cls, kind: str, n_coefficients: int, n_nodes: int, seed: int) -> Spread:
+    def of(
+        cls, kind: str, n_coefficients: int, n_nodes: int, seed: int, n_contrasts: int = 1
+    ) -> Spread:
         """Return a spread of some kind, with about so many nodes."""
         p = n_coefficients
         each = np.arange(p)
@@ -90,9 +100,14 @@ class Spread:
             rows = np.concatenate([each, above, right])
             columns = np.concatenate([each, right, above])
             entries = np.concatenate([each, pairs, pairs])
-        nodes, log_weights = nodes_of(int(columns.max()) + 1, n_nodes, seed)
+        q, each = int(columns.max()) + 1, np.repeat(np.arange(n_contrasts), len(rows))
+        rows, columns, entries = (np.tile(one, n_contrasts) for one in (rows, columns, entries))
+        nodes, log_weights = nodes_of(n_contrasts * q, n_nodes, seed)
         penalty = np.full(entries.max() + 1, FIRST_L2)
-        return cls(kind, rows, columns, entries, p, penalty, nodes, log_weights)
+        return cls(
+            kind, rows + each * p, columns + each * q, entries, n_contrasts * p, penalty, nodes,
+            log_weights, n_contrasts,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         """Return the number of free entries."""
@@ -101,7 +116,8 @@ class Spread:
     @property
     def is_deviation(self) -> NDArray[np.bool_]:
         """Which entries are standard deviations of single coefficients, rather than ties."""
-        return np.arange(len(self)) < (1 if self.kind == "intercept" else self.n_coefficients)
+        p = self.n_coefficients // self.n_contrasts
+        return np.arange(len(self)) < (1 if self.kind == "intercept" else p)
 
     def with_nodes(self, n_nodes: int, seed: int) -> Spread:
         """Return the same spread with other nodes."""
@@ -133,7 +149,7 @@ class Spread:
         A spread flattens the labels of a class as noise does: seen from outside, a profile is c
         times shorter than those of the persons (compare `Response.noise_variance`).
         """
-        n = np.bincount(self.entries) / noise_variance
+        n = np.bincount(self.entries) / (self.n_contrasts * noise_variance)
         found = 1 / (1 + float(n @ np.square(b)))
         slope = -2 * found**2 * n * b
         second = 2 * np.outer(slope, slope) / found - 2 * found**2 * np.diag(n)

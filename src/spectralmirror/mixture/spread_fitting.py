@@ -90,7 +90,7 @@ def fit_spread(
         return Fit(sample, ascent, discrete.starts, None, 0)
     stage(f"{n_classes(task.k)}, spread {kind}")
     p = sample.coordinates.from_standard.shape[1]
-    spread = Spread.of(kind, p, FEW_SHARED, task.seed)
+    spread = Spread.of(kind, p, FEW_SHARED, task.seed, sample.n_contrasts)
     likelihood = replace(sample, spread=spread)
     if task.choose_l2:  # profiles are longer beside a spread
         similar = min(sample.l2, initial_l2(sample)) if near is None else near.likelihood.l2

@@ -5,18 +5,23 @@ a person, and H = E[-(log f)'' x x']. If persons scatter a little, with covarian
 profile of their class, then E[s_i s_j'] = H C H for two rows of the same person:
 
     C = H^-1 [sum_G s_G s_G' - sum_i s_i s_i'] H^-1 / sum_G n_G (n_G - 1).
+
+With labels of more than two kinds, x is D' (x) x, and C is averaged over the contrasts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from spectralmirror.mixture.group_scores import own_curvature
+from spectralmirror.mixture.label_contrasts import LabelContrasts
+from spectralmirror.mixture.label_curvature import LabelDerivatives
 from spectralmirror.mixture.likelihood import Likelihood
-from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.parameters import Parameters, Posterior
 from spectralmirror.mixture.spread import Spread
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce
@@ -47,13 +52,16 @@ def covariance_within(likelihood: Likelihood, parameters: Parameters) -> Matrix:
     H = sums.curvature / sums.n_rows
     H += RIDGE * np.trace(H) / len(H) * np.eye(len(H))
     half = np.linalg.solve(H, sums.products / max(sums.n_pairs, 1.0))
-    return np.asarray(np.linalg.solve(H, half.T))
+    C, m = np.asarray(np.linalg.solve(H, half.T)), likelihood.n_contrasts
+    return np.asarray(np.einsum("apaq->pq", C.reshape(m, len(C) // m, m, -1)) / m)
 
 
 def _of_block(block: Block, likelihood: Likelihood, parameters: Parameters) -> WithinPersons:
     posterior = likelihood.posterior(block, parameters)
     X = likelihood.working(block) @ likelihood.coordinates.from_standard
     pairs = block.sizes * (block.sizes - 1.0)
+    if likelihood.labels is not None:
+        return added(_of_labels(likelihood.labels, X, block, posterior, pairs))
     found = []
     for r, slopes, signed in zip(
         posterior.responsibilities, posterior.slopes, posterior.signed, strict=True
@@ -68,9 +76,24 @@ def _of_block(block: Block, likelihood: Likelihood, parameters: Parameters) -> W
     return added(found)
 
 
+def _of_labels(
+    labels: LabelContrasts, X: Matrix, block: Block, posterior: Posterior, pairs: Vector
+) -> Iterator[WithinPersons]:
+    """Yield the sums of each class if labels are of more than two kinds."""
+    D, derivatives = labels.differences, LabelDerivatives.of(labels, block, posterior)
+    turn = np.kron(D.T, np.eye(X.shape[1]))
+    for c, r in enumerate(posterior.responsibilities):
+        of_rows, g = block.of_rows(r), D.T @ derivatives.g[c]
+        rows = (g.T[:, :, None] * X[:, None]).reshape(len(X), -1)
+        persons = block.sums(rows.T)
+        products = (persons * r) @ persons.T - (rows.T * of_rows) @ rows
+        H = -turn @ derivatives.own(X, c, of_rows) @ turn.T
+        yield WithinPersons(products, H, float(r @ pairs), float(of_rows.sum()))
+
+
 def initial_entries(spread: Spread, C: Matrix) -> Vector:
     """Return b with B B' close to C, all standard deviations away from 0."""
-    p, b = spread.n_coefficients, np.zeros(len(spread))
+    p, b = len(C), np.zeros(len(spread))
     variances = np.diagonal(C)
     if spread.kind == "factor":
         eigenvalues, vectors = np.linalg.eigh(C - np.diag(variances))

@@ -20,6 +20,7 @@ __all__ = [
     "Choices",
     "constrained",
     "deviation_interval",
+    "deviations_within",
     "has_choices",
     "labels_of",
     "letters",
@@ -165,7 +166,8 @@ def table(mixture: Any, level: float) -> list[Line]:
 
     If persons of one class differ, lines of component -1 follow: the standard deviation of each
     coefficient between persons of the same class, and of their intercepts at the mean of the
-    features. They have no z, either: standard deviations cannot be below 0.
+    features. They have no z, either: standard deviations cannot be below 0. They are the same for
+    all labels if there are more than two.
 
     With more than two labels, there are lines for the intercept and the profile of each label.
     """
@@ -247,13 +249,26 @@ def _spread_lines(mixture: Any, names: Any, q: float) -> list[Line]:
     """Return a line for each standard deviation within a class that is not 0 by assumption."""
     if getattr(mixture, "spread_kind_", None) is None:
         return []
-    intercept = mixture.intercept_deviation_, mixture.intercept_deviation_standard_error_
-    deviations = zip(names, mixture.spread_deviation_, mixture.spread_standard_error_, strict=True)
+    deviations, of_intercept = deviations_within(mixture)
+    terms = (INTERCEPT, *of_intercept), *zip(names, *deviations, strict=True)
     return [
         Line(WITHIN, str(name), *map(float, (s, error, np.nan, *deviation_interval(s, error, q))))
-        for name, s, error in ((INTERCEPT, *intercept), *deviations)
+        for name, s, error in terms
         if s > 0
     ]
+
+
+def deviations_within(mixture: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
+    """Return the standard deviations of coefficients within a class, and of intercepts, and errors.
+
+    All labels have the same if there are more than two: those of the first stand for them.
+    """
+    deviations = mixture.spread_deviation_, mixture.spread_standard_error_
+    of_intercept = mixture.intercept_deviation_, mixture.intercept_deviation_standard_error_
+    if mixture.coef_.ndim == 3:
+        deviations = deviations[0][0], deviations[1][0]
+        of_intercept = of_intercept[0][0], of_intercept[1][0]
+    return deviations, (float(of_intercept[0]), float(of_intercept[1]))
 
 
 def deviation_interval(deviation: float, error: float, q: float) -> tuple[float, float]:
@@ -312,6 +327,7 @@ def text(
             parts += ["", name[0].upper() + name[1:], head, rule]
         elif line is first_within:
             title = "Within a class, persons differ"
+            title += ", alike for all labels" if mixture.coef_.ndim == 3 else ""
             title += "" if has_choices(mixture) else WITHIN_INTERCEPT
             parts += ["", title, _head(width, level, "std. dev.", ""), rule]
         held = line.term in signed and line.component >= 0 and line.estimate == 0

@@ -13,8 +13,9 @@ from spectralmirror.mixture.group_scores import (
     curvature_of_scores,
     row_derivatives,
 )
+from spectralmirror.mixture.label_curvature import LabelDerivatives
 from spectralmirror.mixture.likelihood import Likelihood
-from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.parameters import Parameters, Posterior
 from spectralmirror.mixture.person_curvature import person_hessian, person_split_matrices
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce
@@ -56,7 +57,7 @@ class TiedCurvature(Sums):
         """Return the second derivatives of the log-likelihood with respect to the packed theta."""
         spread, k = likelihood.spread, len(parameters)
         assert spread is not None
-        steps = likelihood.coordinates.from_standard @ spread.directions()
+        steps = likelihood.from_standard @ spread.directions()
         splits = self.splits.reshape(k, len(steps), *self.splits.shape[1:])
         own = splits.sum(axis=1)
         across = np.einsum("lrpq,rqe->lpe", splits, steps, optimize=True)
@@ -91,7 +92,7 @@ def _sums(likelihood: Likelihood, parameters: Parameters) -> TiedCurvature:
 def _of_block(block: Block, likelihood: Likelihood, parameters: Parameters) -> TiedCurvature:
     expanded = likelihood.expanded(parameters)
     of = partial(_of_piece, likelihood=likelihood, parameters=parameters, expanded=expanded)
-    width = len(expanded) * (expanded.profiles.shape[1] + 4) // 4
+    width = len(expanded) * (expanded.profiles.shape[1] + 4) * likelihood.n_contrasts // 4
     return added(map(of, likelihood.pieces(block, width)))
 
 
@@ -99,6 +100,9 @@ def _of_piece(
     block: Block, likelihood: Likelihood, parameters: Parameters, expanded: Parameters
 ) -> TiedCurvature:
     posterior = likelihood.posterior(block, expanded)
+    if likelihood.labels is not None:
+        splits = _splits_of_labels(block, likelihood, posterior)
+        return TiedCurvature(splits, *curvature_of_scores(block, likelihood, parameters, posterior))
     weighted, g, h = row_derivatives(likelihood, block, posterior)
     Z = likelihood.working(block)
     scores = block.sums(((g * block.y)[:, :, None] * Z).transpose(0, 2, 1)).transpose(0, 2, 1)
@@ -114,3 +118,35 @@ def _of_piece(
         splits += (m * each[:, block.set_starts, None]).transpose(0, 2, 1) @ m
     splits += (scores * weighted[:, :, None]).transpose(0, 2, 1) @ scores
     return TiedCurvature(splits, *curvature_of_scores(block, likelihood, parameters, posterior))
+
+
+def _splits_of_labels(block: Block, likelihood: Likelihood, posterior: Posterior) -> AnyArray:
+    """Return sum_G r_lr (s_lr s_lr' + H_lr) if labels are of more than two kinds.
+
+    H is a sum over rows of -D' (diag pi - pi pi') D (x) z z', of which the upper half is computed.
+    """
+    labels, Z, w = likelihood.labels, likelihood.working(block), block.shares[0]
+    assert labels is not None
+    r, D, m, p = (
+        posterior.responsibilities,
+        labels.differences,
+        len(labels),
+        likelihood.profile_size,
+    )
+    weighted = r if w is None else r * w
+    found = LabelDerivatives.of(labels, block, posterior)
+    q = block.of_rows(weighted) * found.share
+    pairs = (Z[:, :, None] * Z[:, None]).reshape(len(Z), -1)
+    of_rows = np.zeros((len(r), m, m, pairs.shape[1]))
+    for a in range(m):
+        for b in range(a + 1):
+            second = q * found.pi[:, a] * (found.pi[:, b] - (a == b))
+            of_rows[:, a, b] = of_rows[:, b, a] = second @ pairs
+    of_rows = np.einsum("ai,cabz,bj->cijz", D, of_rows, D, optimize=True)
+    splits = of_rows.reshape(len(r), m, m, Z.shape[1], -1).transpose(0, 1, 3, 2, 4)
+    splits = splits.reshape(len(r), p, p)
+    g = D.T @ found.g  # (k R, C - 1, n)
+    scores = np.concatenate(
+        [block.sums((g[:, a, :, None] * Z).transpose(0, 2, 1)) for a in range(m)], axis=1
+    ).transpose(0, 2, 1)
+    return np.asarray(splits + (scores * weighted[:, :, None]).transpose(0, 2, 1) @ scores)

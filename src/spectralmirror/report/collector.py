@@ -119,7 +119,7 @@ def collect(
         "profiles": profiles_data(mixture, MAX_PROFILE_FEATURES, LEVEL),
         "ranges": (
             None
-            if differences["kind"] is None
+            if differences["kind"] is None or several
             else spread_data(mixture, MAX_PROFILE_FEATURES, LEVEL)
         ),
         "held_out": held_out(inputs),

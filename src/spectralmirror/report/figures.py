@@ -54,7 +54,7 @@ STYLE: dict[Any, Any] = {
 
 def draw_figures(data: dict[str, Any]) -> dict[str, str]:
     """Return every figure by its name."""
-    varied = data["spread"]["kind"] is not None
+    varied = data["ranges"] is not None
     figures = {"profiles": _figure("profiles", *(_spread if varied else _profiles)(data))}
     spectrum, held_out, mixed = data["spectrum"], data["held_out"], data["model"]["k"] > 1
     draw: dict[str, Callable[[Any], Any]] = {}

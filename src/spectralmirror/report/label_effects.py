@@ -27,6 +27,8 @@ __all__ = ["changes_of_labels", "label_classifiers", "label_contrasts"]
 
 #: How many labels are described in words, and how many features of each.
 MAX_LABELS, MAX_FEATURES = 6, 3
+#: Why there are no average changes.
+WITH_SPREAD = "Members of a class differ, and there are more than two labels."
 #: How many features and labels the table of average changes has.
 CHANGED_FEATURES, CHANGED_LABELS = 6, 8
 
@@ -96,10 +98,13 @@ def _contrasts_of(
 def changes_of_labels(inputs: Inputs) -> dict[str, Any]:
     """Return the average changes of the probability of every label, for the strongest features."""
     mixture = inputs.mixture
+    if mixture.spread_kind_ is not None:
+        return {"reason": WITH_SPREAD}
     size = np.abs(mixture.coef_ * inputs.scale).max(axis=(0, 1))
     frequent = np.argsort([-(inputs.y == one).mean() for one in mixture.classes_], kind="stable")
     labels = mixture.classes_[np.sort(frequent[:CHANGED_LABELS])]
     return {
+        "reason": None,
         "names": [*letters(mixture.n_components_), OVERALL],
         "features": [
             _changes(inputs, j, labels.tolist()) for j in strongest_features(size, CHANGED_FEATURES)

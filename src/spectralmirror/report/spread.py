@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from spectralmirror.mixture.summary import Choices, deviation_interval, quantile
+from spectralmirror.mixture.summary import (
+    Choices,
+    deviation_interval,
+    deviations_within,
+    quantile,
+)
 from spectralmirror.plotting.spread import REACH, intercepts_at_mean
 from spectralmirror.report.effects import LEVEL
 from spectralmirror.report.inputs import Inputs
@@ -57,21 +62,23 @@ def spread(inputs: Inputs) -> dict[str, Any]:
     }
     if choices.spread is None:
         return found
+    deviations, of_intercept = deviations_within(mixture)
     return found | {
-        "deviations": mixture.spread_deviation_,
-        "errors": mixture.spread_standard_error_,
-        "intercept_deviation": mixture.intercept_deviation_,
-        "intercept_error": mixture.intercept_deviation_standard_error_,
+        "deviations": deviations[0],
+        "errors": deviations[1],
+        "intercept_deviation": of_intercept[0],
+        "intercept_error": of_intercept[1],
     }
 
 
 def members(inputs: Inputs, c: int) -> dict[str, Any] | None:
     """Return what the members of a class agree and differ about; None if they are alike.
 
-    If only their intercepts differ, they agree about all features by assumption, and none is named.
+    None, too, with more than two labels, about all of which they differ equally. If only their
+    intercepts differ, they agree about all features by assumption, and none is named.
     """
     mixture = inputs.mixture
-    if getattr(mixture, "spread_kind_", None) is None:
+    if getattr(mixture, "spread_kind_", None) is None or len(mixture.classes_) > 2:
         return None
     q = quantile(mixture, LEVEL)
     estimates = np.array(

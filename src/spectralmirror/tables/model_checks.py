@@ -209,8 +209,8 @@ def _is_root(model: Any, root: Any, k: int, d: int) -> bool:
     the coefficients of the weights and a logit. With C > 2 labels, there are k C (d + 1).
     """
     C = _n_scores(model)
-    q = model.spread_.shape[1] if hasattr(model, "spread_") else 0
-    of_profiles, of_spread = k * C * (d + 1), (d + 1) * q
+    q = model.spread_.shape[-1] if hasattr(model, "spread_") else 0
+    of_profiles, of_spread = k * C * (d + 1), C * (d + 1) * q
     of_weights = (k - 1) * (_n_covariates(model) + 1)
     shape = (of_profiles + of_spread + of_weights, *np.shape(root)[1:])
     if not _is_array(root, shape) or root.ndim != 2:
@@ -219,7 +219,7 @@ def _is_root(model: Any, root: Any, k: int, d: int) -> bool:
     shape = (k, d + 1) if C == 1 else (k, C, d + 1)
     steps = np.moveaxis(profiles.reshape(*shape, -1), -1, 0)
     bounds = [_largest_scores(model, step[..., :d], step[..., d]) for step in steps]
-    of_people = [_is_bounded(model, b[:d].T, b[d]) for b in _columns(B, d + 1)]
+    of_people = [_is_bounded(model, b[:d].T, b[d]) for b in _columns(B, C, d + 1)]
     return bool(np.isfinite(bounds).all()) and all(of_people)
 
 
@@ -266,9 +266,9 @@ def _is_membership(model: Any, k: int) -> bool:
     )
 
 
-def _columns(B: Any, n: int) -> Any:
-    """Return the columns of a root for B as matrices of n rows."""
-    return B.T.reshape(B.shape[1], n, -1)
+def _columns(B: Any, C: int, n: int) -> Any:
+    """Return the columns of a root for B as matrices of n rows, one for each of C labels."""
+    return B.T.reshape(B.shape[1] * C, n, -1)
 
 
 def _is_spread(model: Any, d: int) -> bool:
@@ -279,18 +279,22 @@ def _is_spread(model: Any, d: int) -> bool:
     if not found:
         return True
     kind, B, b = model.spread_kind_, model.spread_, model.intercept_spread_
+    C, q = _n_scores(model), B.shape[-1]
+    # without spread, models that were stored earlier have no axis for labels
+    several = (C,) if C > 1 and (kind is not None or B.ndim == 3) else ()
+    deviation, error = model.intercept_deviation_, model.intercept_deviation_standard_error_
     return bool(
         found == SPREAD
         and (kind is None or kind in KINDS)
-        and B.ndim == 2
-        and (B.shape[1] > 0) == (kind is not None)
-        and _is_array(B, (d, B.shape[1]))
-        and _is_array(b, (B.shape[1],))
-        and _is_bounded(model, B.T, b)
-        and _is_array(model.spread_deviation_, (d,))
-        and np.shape(model.spread_standard_error_) == (d,)
-        and np.isfinite(model.intercept_deviation_)
-        and isinstance(model.intercept_deviation_standard_error_, float)
+        and (q > 0) == (kind is not None)
+        and _is_array(B, (*several, d, q))
+        and _is_array(b, (*several, q))
+        and _is_bounded(model, np.swapaxes(B, -1, -2), b)
+        and _is_array(model.spread_deviation_, (*several, d))
+        and np.shape(model.spread_standard_error_) == (*several, d)
+        and np.shape(deviation) == np.shape(error) == several
+        and np.isfinite(deviation).all()
+        and (isinstance(error, float) or (len(several) and error.dtype == np.float64))
         and _is_count(model._n_spread)
         and isinstance(getattr(model, "spread_score_", np.nan), float)
         and model.spread_evidence_.keys() <= {"none", *KINDS}
