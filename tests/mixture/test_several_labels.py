@@ -15,7 +15,6 @@ from spectralmirror.mixture import fit_base
 from spectralmirror.mixture.label_contrasts import LabelContrasts
 from spectralmirror.plotting import plot_spread
 from spectralmirror.plotting.mixture import profiles_data
-from spectralmirror.report import write_report
 
 PERSONS, LABELS_OF_EACH, D, C, K = 150, 8, 3, 3, 2
 NAMES = np.array(["bus", "car", "rail"])
@@ -212,7 +211,6 @@ def test_auto_finds_the_number_of_classes():
         ({"response": "probit"}, "response='probit'"),
         ({"response": "hard"}, "response='hard'"),
         ({"solver": "em"}, "solver='em'"),
-        ({"spread": "diagonal"}, "spread='diagonal'"),
         ({"signs": {0: 1}}, "signs"),
         ({"subspace": SpectralMirror(2)}, "a SpectralMirror"),
         ({"refine": False}, "refine=False"),
@@ -256,12 +254,11 @@ def test_bootstrap(fitted):
     assert f"{own:.4g}" in line
 
 
-def test_what_describes_two_labels_says_so(fitted, tmp_path):
-    mixture, X, y, groups, *_ = fitted
+def test_what_describes_two_labels_says_so(fitted):
+    mixture = fitted[0]
     for call in (
         lambda: ratios(mixture, 0, 1),
         lambda: plot_spread(mixture),
-        lambda: write_report(mixture, X, y, tmp_path / "page.html", groups=groups),
     ):
         with pytest.raises(ValueError, match="takes mixtures of two labels, but this one has 3"):
             call()
