@@ -82,7 +82,7 @@ def test_errors_without_a_covariance_or_a_spread():
     fit, whitening, _ = problem("diagonal")
     coef, at_mean = SpreadUnits.errors(fit, whitening, None)
     assert np.isnan([*coef, at_mean]).all()
-    fit.likelihood = SimpleNamespace(spread=None)
+    fit.likelihood = SimpleNamespace(spread=None, labels=None)
     coef, at_mean = SpreadUnits.errors(fit, whitening, np.eye(3))
     np.testing.assert_array_equal([*coef, at_mean], 0)
     assert SpreadUnits.of_entries(fit, whitening.scale).shape == (0, 0)

@@ -47,7 +47,7 @@ class LinearClassifierMixture(
     With labels of C > 2 kinds, each class is a multinomial logit, P(y = c | x, l) = softmax_c(
     <u_lc, x> + b_lc), whose profiles and intercepts sum to zero over labels; the penalty is then
     l2/2 times 2 sum_lc |u_lc|^2, which depends on no order of the labels. This needs the logistic
-    response and the default solver, and has no spread and no signs.
+    response and the default solver, and has no signs.
 
     The fit maximises
 
@@ -224,11 +224,11 @@ class LinearClassifierMixture(
     spread_deviation_, spread_standard_error_ : ndarray of shape (n_features,)
         Standard deviations of persons' coefficients within a class, and their standard errors.
     intercept_deviation_, intercept_deviation_standard_error_ : float
-        The same for the intercept at the mean of the features.
+        The same for the intercept at the mean of the features. With more than two labels, all of
+        these have one more axis in front, for the labels.
     spread_score_ : float
         Whether persons differ inside the classes of a fit without spread: z of a score test,
-        clearly so above 3. NaN with a spread, without groups, with more than two labels and with
-        more than 400 features.
+        clearly so above 3. NaN with a spread, without groups, and with more than 400 features.
     spread_evidence_ : dict
         Log evidence of each kind of spread that was compared for this number of components, "none"
         for no spread.
