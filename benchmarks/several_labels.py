@@ -1,12 +1,14 @@
 """Mixtures on labels of several kinds: is the top found, do intervals cover, what does a pass cost.
 
-Run with ``python -m benchmarks.several_labels``; about five minutes on one core. The top is where a
+Run with ``python -m benchmarks.several_labels``; about ten minutes on one core. Arguments name
+sections: passes, coverage, reach, spread. The top is where a
 climb from the truth ends. A pass over n rows with C labels is compared with binary passes over
 n C / 2 rows, which have two labels each, and over n C rows.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 
@@ -33,6 +35,8 @@ DESIGNS = [
     (5, 3, 8_000, 8, 2.0),
 ]
 SEEDS, INTERVALS = 12, 100
+#: Data sets of persons who differ, and the standard deviations of the difference of two labels.
+SPREADS, DEVIATIONS = 40, np.array([1.0, 0.5])
 
 
 def reach() -> None:
@@ -80,6 +84,45 @@ def coverage() -> None:
               f"{np.mean(weights):.0%} of weights")  # fmt: skip
 
 
+def spread() -> None:
+    """Print how often intervals contain the truth if persons of a class differ by degrees."""
+    profiles = np.array([[[1.5, 0], [0, 1.5], [-1.5, -1.5]], [[-1, 1], [2, -1], [-1, 0]]])
+    intercepts = np.array([[0.3, 0, -0.3], [0, 0, 0]])
+    for k in (1, 2):
+        inside, of_deviations, cpu = [], [], 0.0
+        for seed in range(1_000, 1_000 + SPREADS):
+            X, y, who = _persons(profiles[:k], intercepts[:k], seed)
+            begin = time.process_time()
+            mixture = LinearClassifierMixture(k, spread="diagonal", random_state=0)
+            mixture.fit(X, y, groups=who)
+            cpu += time.process_time() - begin
+            orders = [list(range(k)), list(range(k))[::-1]]
+            order = min(orders, key=lambda o: np.abs(mixture.coef_[o] - profiles[:k]).sum())
+            q = student.isf(0.025, mixture.degrees_of_freedom_)
+            error = mixture.coef_standard_error_[order]
+            inside.append(np.abs(mixture.coef_[order] - profiles[:k]) < q * error)
+            apart = np.abs(mixture.spread_deviation_[0] - DEVIATIONS / np.sqrt(3))
+            of_deviations.append(apart < q * mixture.spread_standard_error_[0])
+        print(f"{k} classes of persons who differ: 95 % intervals cover {np.mean(inside):.1%} of "
+              f"coefficients, {np.mean(of_deviations):.1%} of standard deviations, "
+              f"{cpu / SPREADS:.1f} s")  # fmt: skip
+
+
+def _persons(
+    profiles: np.ndarray, intercepts: np.ndarray, seed: int, n: int = 200, size: int = 10
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw labels of persons around the profiles of their class, of which 40 % are in a second."""
+    rng = np.random.default_rng(seed)
+    X, who = rng.standard_normal((n * size, 2)), np.repeat(np.arange(n), size)
+    uniform, centred = rng.uniform(size=n), np.eye(3) - 1 / 3
+    classes = (uniform < 0.4).astype(int) * (len(profiles) - 1)
+    apart = np.sqrt(0.5) * rng.standard_normal((n, 3, 2)) * DEVIATIONS
+    V = profiles[classes] + np.einsum("ab,gbd->gad", centred, apart)
+    b = intercepts[classes] + np.sqrt(0.5) * 0.7 * rng.standard_normal((n, 3)) @ centred
+    t = np.einsum("nd,ncd->nc", X, V[who]) + b[who]
+    return X, (t + rng.gumbel(size=t.shape)).argmax(axis=1), who
+
+
 def passes() -> None:
     """Print the cost of a pass relative to binary passes."""
     for d in (5, 20, 100):
@@ -110,6 +153,6 @@ def _cost(n: int, d: int, n_labels: int, k: int, size: int) -> float:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    passes()
-    coverage()
-    reach()
+    sections = {"passes": passes, "coverage": coverage, "reach": reach, "spread": spread}
+    for name in sys.argv[1:] or sections:
+        sections[name]()

@@ -77,7 +77,7 @@ class SpreadUnits:
         found = np.zeros(directions.shape[:-2])
         if fit.likelihood.spread is not None and theta is None:
             found[:] = np.nan
-        elif theta is not None:
+        elif fit.likelihood.spread is not None and theta is not None:
             first = fit.ascent.parameters.profiles.size
             C = theta[first : first + len(b), first : first + len(b)]
             B = directions @ b
