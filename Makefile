@@ -2,6 +2,7 @@
 # `make accuracy` statistical quality, `make reach` whether mixtures find the top of the likelihood,
 # `make real DATA=folder` the same on real data, and predictions there,
 # `make flexmix DATA=folder` membership and shared coefficients against R's flexmix,
+# `make peers` compares with flexmix, mixtools, lme4, bayesm, LCL, choice-learn and StepMix (DATA=folder),
 # `make wide` embeddings and sparse text with many features,
 # `make trust` coverage, calibration and faults of the model, `make memory` peak memory and leaks,
 # `make scale` files, Dask and Spark (it makes 6 GB of files), `make fuzz` reads damaged files,
@@ -17,7 +18,7 @@ NOT_CORE := report/test_browser.py docs experiments rows/test_spark.py
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: demo test lint docs bench accuracy reach real flexmix choice wide trust memory scale fuzz faults reproduce properties \
+.PHONY: demo test lint docs bench accuracy reach real flexmix choice peers wide trust memory scale fuzz faults reproduce properties \
   wheel oldest clean
 
 demo: .venv/.demo
@@ -55,6 +56,10 @@ choice: .venv/.dev
 
 flexmix: .venv/.dev
 	$(BIN)/python -m benchmarks.membership_flexmix
+
+peers: .venv/.dev
+	@for name in lcl-choice choice-learn stepmix; do $(MAKE) --no-print-directory output/peers/$$name/.installed; done
+	$(BIN)/python -m benchmarks.peers
 
 wide: .venv/.dev
 	$(BIN)/python -m benchmarks.wide
@@ -127,6 +132,13 @@ output/oldest/.installed: pyproject.toml tools/oldest.py
 	  hatchling hypothesis 'pandas<3' pytest pytest-xdist statsmodels
 	@output/oldest/venv/bin/python $(INSTALL) --no-deps --editable .
 	@touch $@
+
+# Other people's packages, each in an environment of its own: what cannot be installed is skipped.
+output/peers/%/.installed:
+	@echo "Installing $* into output/peers/$*"
+	@$(PYTHON) -m venv --clear output/peers/$*
+	@if output/peers/$*/bin/python $(INSTALL) $*; then touch $@; \
+	  else echo "$* could not be installed, and is skipped"; rm -rf output/peers/$*; fi
 
 .venv/.dev: .venv/.python pyproject.toml
 	@echo "Installing spectralmirror with its development tools into .venv"

@@ -182,7 +182,7 @@ def electricity(path: Path) -> None:
             mixture, seconds = fitted(k, X.to_numpy(), chosen, **options, **ids)
             cells += [f"{mixture.log_likelihood_:.1f}", f"{seconds:.2f}"]
         if k in theirs:
-            value, cold, warm = theirs[k]
+            value, cold, warm, _ = theirs[k]
             cells += [f"{value:.1f}", f"{cold:.1f}", f"{warm:.2f}"]
         table.add_row(*cells)
     console.print(table)

@@ -25,24 +25,28 @@ for _ in range(2):
     start = time.process_time()
     fit = lcl.fit(data, spec, options=Options(fit=FitOptions(seed=0, num_devices=1)))
     times.append(time.process_time() - start)
-print(json.dumps([float(fit.loglik(data)), *times]))
+with open("/proc/self/status") as status:
+    peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+print(json.dumps([float(fit.loglik(data)), *times, peak / 1024]))
 """
+#: Where `make peers` installs it.
+INSTALLED = Path("output/peers/lcl-choice/bin/python")
 
 
 def lcl_python() -> str | None:
     """Return an interpreter that has lcl-choice, None if there is none."""
-    python = os.environ.get("LCL", sys.executable)
+    python = os.environ.get("LCL", str(INSTALLED) if INSTALLED.exists() else sys.executable)
     found = subprocess.run([python, "-c", "import lcl"], capture_output=True)
     if found.returncode == 0:
         return python
-    print("LCL is skipped: pip install lcl-choice into an environment, and pass LCL=its python.")
+    print("LCL is skipped: `make peers` installs it; or pass LCL=python of an environment with it.")
     return None
 
 
 def lcl_fits(
     python: str, path: Path, names: list[str], numbers: Iterable[int]
-) -> dict[int, tuple[float, float, float]]:
-    """Return log-likelihood, and CPU seconds of the first and second fit, for numbers of classes.
+) -> dict[int, tuple[float, float, float, float]]:
+    """Return log-likelihood, CPU seconds of two fits, and peak MB, for numbers of classes.
 
     The first fit compiles; both start once, as by default.
     """

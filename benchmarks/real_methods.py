@@ -102,6 +102,13 @@ def spread_mixture(problem: Problem) -> np.ndarray:
 
 def peer(problem: Problem, package: str, variant: str) -> np.ndarray | None:
     """Return what `real_peers.R` predicts, or None if it fails or takes too long."""
+    return None if (found := run_peer(problem, package, variant)) is None else found[0]
+
+
+def run_peer(
+    problem: Problem, package: str, variant: str
+) -> tuple[np.ndarray, float, float] | None:
+    """Return what `real_peers.R` predicts, its processor seconds and its peak memory in MB."""
     scaler = StandardScaler(with_mean=problem.intercept).fit(problem.X)
     command = ["Rscript", str(PEERS), package, variant]
     command += [f"{number:d}" for number in (problem.intercept, problem.known, problem.seed)]
@@ -111,14 +118,17 @@ def peer(problem: Problem, package: str, variant: str) -> np.ndarray | None:
         train.with_columns(y=pl.Series(problem.y)).write_csv(folder / "train.csv")
         frame(scaler.transform(problem.X_test), problem.groups_test).write_csv(folder / "test.csv")
         try:
-            subprocess.run(
+            done = subprocess.run(
                 command, cwd=folder, capture_output=True, check=True, timeout=TIME_LIMITS[package],
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, text=True,
             )  # fmt: skip
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
             return None
         predicted = pl.read_csv(folder / "predicted.csv", null_values="NA")["p"].to_numpy()
-    return predicted if np.isfinite(predicted).all() else None
+    if not np.isfinite(predicted).all():
+        return None
+    seconds, megabytes = map(float, done.stdout.rpartition("cost")[2].split())
+    return predicted, seconds, megabytes
 
 
 def frame(X: np.ndarray, groups: np.ndarray | None) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 # Predictions of flexmix, lme4 and bayesm for benchmarks/real_methods.py. The working directory holds
 # train.csv and test.csv (y, x..., and group unless rows stand alone); writes predicted.csv.
 # Arguments: package, its variant, 1 for an intercept, 1 if the persons of the test rows are known,
-# seed.
+# seed. Prints the processor seconds, packages loaded before, and the peak memory in megabytes (Linux).
 
 arguments <- commandArgs(trailingOnly = TRUE)
 package <- arguments[1]
@@ -24,7 +24,6 @@ design <- function(rows, ones = intercept) {
 # k components, the best of three random starts. Weights are the prior ones, or those that the
 # training rows of the same person give.
 predict_flexmix <- function(k) {
-  suppressMessages(library(flexmix))
   formula <- paste("cbind(y, 1 - y) ~", terms, if ("group" %in% names(train)) "| group")
   fit <- stepFlexmix(as.formula(formula), data = train, k = k, nrep = 3, verbose = FALSE,
                      model = FLXMRglm(family = "binomial"))
@@ -40,7 +39,6 @@ predict_flexmix <- function(k) {
 # nAGQ = 0, a coarser approximation of the likelihood: with the default, many do not finish. More
 # random effects than rows are allowed.
 predict_lme4 <- function(variant) {
-  suppressMessages(library(lme4))
   control <- glmerControl(check.nobs.vs.nRE = "ignore")
   slopes <- c("diagonal", if (length(features) <= 6) "full")
   fits <- lapply(if (variant == "slopes") slopes else variant, function(effects) {
@@ -70,7 +68,6 @@ predict_lme4 <- function(variant) {
 # tenth is kept, the first third not. Averages over draws of the person's coefficients, or over
 # coefficients of new persons, five for each draw of the mixture.
 predict_bayesm <- function(ncomp) {
-  suppressMessages(library(bayesm))
   X <- design(train)
   persons <- split(seq_len(nrow(train)), train$group)
   lgtdata <- lapply(unname(persons), function(rows) {
@@ -99,6 +96,11 @@ predict_bayesm <- function(ncomp) {
   predicted
 }
 
+suppressMessages(library(package, character.only = TRUE))
+begin <- proc.time()
 predicted <- switch(package, flexmix = predict_flexmix(as.integer(variant)),
                     lme4 = predict_lme4(variant), bayesm = predict_bayesm(as.integer(variant)))
 write.csv(data.frame(p = as.vector(predicted)), "predicted.csv", row.names = FALSE)
+seconds <- sum((proc.time() - begin)[c("user.self", "sys.self")])
+peak <- grep("VmHWM", readLines("/proc/self/status"), value = TRUE)
+cat("\ncost", seconds, as.numeric(gsub("[^0-9]", "", peak)) / 1024, "\n")
