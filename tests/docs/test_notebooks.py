@@ -6,7 +6,6 @@ import warnings
 
 import matplotlib
 import pytest
-
 from tools.notebooks import NOTEBOOKS, read, run, run_cell
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
