@@ -162,7 +162,7 @@ def files() -> list[Row]:
     """Measure a file of 2 GB."""
     path = rows_on_disk(5_000_000, 100)
     mirror = best(MIRROR, path)
-    bare = best(BARE, path, 4)
+    bare = best(BARE, path, 3)
     mixture = measured(MIXTURE, path, 3)
     half = best(MIRROR, rows_on_disk(2_500_000, 100))
     return [

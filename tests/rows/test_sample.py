@@ -5,7 +5,7 @@ import pytest
 
 from spectralmirror import scan
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.sample import reduce_and_sample, sample
+from spectralmirror.rows.sample import reduce_and_sample, sample, select
 from tests.helpers.scans import blocks_of
 
 N = 20_000
@@ -45,4 +45,24 @@ def test_the_sum_is_that_of_all_rows():
     for rows in (Rows(X, Y), streamed()):
         total, found = reduce_and_sample(rows, lambda block: block.X.sum(axis=0), 500, 1)
         np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-9)
-        np.testing.assert_array_equal(found.X, sample(rows, 500, 1).X)
+        expected = sample(rows, 500, 1)
+        np.testing.assert_array_equal(np.vstack([b.X for b in found.blocks()]), expected.X)
+        np.testing.assert_array_equal(found.y, expected.y)
+        np.testing.assert_array_equal(found[np.arange(7)].X, expected.X[:7])
+
+
+@pytest.mark.parametrize("n_rows", [500, N])
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+def test_a_selection_holds_no_rows(n_rows, weight):
+    """Its blocks are the sample, and are made when they are read."""
+    rows = Rows(X, Y, weight, block_bytes=1600)
+    found, expected = select(rows, n_rows, 3), sample(rows, n_rows, 3)
+    blocks = list(found.blocks())
+    assert max(map(len, blocks)) == 100
+    assert len(found) == sum(map(len, blocks)) == len(expected)
+    np.testing.assert_array_equal(np.vstack([block.X for block in blocks]), expected.X)
+    np.testing.assert_array_equal(np.concatenate([block.y for block in blocks]), expected.y)
+    assert found.rows is rows
+    if weight is not None:
+        np.testing.assert_array_equal(found.weight, expected.weight)
+        assert (found.weight > 0).all()

@@ -16,7 +16,14 @@ from scipy import sparse
 
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
-__all__ = ["far_origin", "linear_sums", "sample_origin", "shifted", "weighted_sums"]
+__all__ = [
+    "class_sums",
+    "far_origin",
+    "linear_sums",
+    "sample_origin",
+    "shifted",
+    "weighted_sums",
+]
 
 #: Sparse blocks with a larger share of stored entries are made dense: BLAS is faster from there on.
 DENSE_FROM = 0.05
@@ -26,22 +33,24 @@ FAR_FROM_ZERO = {np.dtype(np.float64): 3.0, np.dtype(np.float32): 1.0}
 _SAMPLE = 256
 #: Largest buffer, in bytes, that a thread keeps.
 LARGEST_BUFFER = 64_000_000
+#: Size of the pieces of rows that several products read while they are in the cache.
+PIECE_BYTES = 1_000_000
 
 _buffers = threading.local()  # the threads of a sum end with it, and so do their buffers
 
 
-def sample_origin(X: Features) -> AnyArray | None:
+def sample_origin(X: Features, dtype: np.dtype[Any] | None = None) -> AnyArray | None:
     """Return a point near the rows to subtract before summing, or None if 0 is near enough.
 
-    The point is the mean of a few rows, in the precision of X, so that x - o is exact for x near
-    o. It changes results by no more than rounding.
+    The point is the mean of a few rows, in the precision of X or in `dtype`, so that x - o is exact
+    for x near o. It changes results by no more than rounding.
     """
     n = X.shape[0]
     sample = X[:: max(1, n // _SAMPLE)][:_SAMPLE]
     sample = (sample.toarray() if sparse.issparse(sample) else sample).astype(np.float64)
     if not len(sample):
         return None
-    return far_origin(sample.mean(axis=0), sample.std(axis=0), X.dtype)
+    return far_origin(sample.mean(axis=0), sample.std(axis=0), dtype or X.dtype)
 
 
 def far_origin(mean: Vector, deviation: Vector, dtype: np.dtype[Any]) -> AnyArray | None:
@@ -63,7 +72,12 @@ def linear_sums(X: Features, linear: AnyArray, origin: AnyArray | None) -> Matri
 
 
 def weighted_sums(
-    X: Features, z: AnyArray | None, linear: AnyArray, origin: AnyArray | None
+    X: Features,
+    z: AnyArray | None,
+    linear: AnyArray,
+    origin: AnyArray | None,
+    *,
+    single: bool = False,
 ) -> tuple[Matrix, Matrix]:
     """Return sum_i a_i (x_i - o) for each row a of `linear`, and sum_i z_i (x_i - o)(x_i - o)'.
 
@@ -77,6 +91,8 @@ def weighted_sums(
         Coefficients of m linear sums, which must be 0 wherever z is 0.
     origin : ndarray of shape (d,) or None
         The point o; None means 0.
+    single : bool
+        Whether products are computed in float32 if z is None, whatever the precision of X.
 
     Returns
     -------
@@ -91,6 +107,16 @@ def weighted_sums(
         X = X.toarray()
     d = X.shape[1]
     first, second = np.zeros((len(linear), d)), np.zeros((d, d))
+    if z is None and (single or origin is None):
+        size = max(PIECE_BYTES // (d * X.itemsize), d)
+        for start in range(0, len(X), size):
+            piece, coefficients = X[start : start + size], linear[:, start : start + size]
+            if origin is not None:
+                piece = _part(piece, None, origin)
+            first += coefficients @ piece
+            piece = _in_single(piece, None) if single else piece
+            second += piece.T @ piece
+        return first, second
     for sign, index in _by_sign(z):
         part = _part(X, index, origin)
         first += _linear(linear if index is None else linear[:, index], part)
@@ -103,6 +129,77 @@ def weighted_sums(
         else:
             second -= part.T @ part
     return first, second
+
+
+def class_sums(
+    X: Features,
+    classes: NDArray[np.uint8],
+    n_classes: int,
+    z: AnyArray,
+    linear: AnyArray,
+    origin: AnyArray | None,
+    *,
+    single: bool,
+) -> tuple[AnyArray, AnyArray]:
+    """Return the sums of :func:`weighted_sums` for each class of rows, with weights z >= 0.
+
+    Every row is in one class, so that all of them together cost what one X'X does.
+
+    Parameters
+    ----------
+    X, linear, origin
+        As in :func:`weighted_sums`.
+    classes : ndarray of shape (n,)
+        The class of each row, from 0 to n_classes - 1.
+    n_classes : int
+        Number of classes.
+    z : ndarray of shape (n,)
+        Weights of the products, at least 0.
+    single : bool
+        Whether products are computed in float32, whatever the precision of X.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, m, d)
+        The linear sums.
+    ndarray of shape (n_classes, d, d)
+        The quadratic sums, exactly symmetric.
+    """
+    d = X.shape[1]
+    first, second = np.zeros((n_classes, len(linear), d)), np.zeros((n_classes, d, d))
+    order = np.argsort(classes, kind="stable")
+    ends = np.cumsum(np.bincount(classes, minlength=n_classes))
+    if sparse.issparse(X):
+        if origin is None and X.nnz <= DENSE_FROM * X.shape[0] * d:
+            for c, index in enumerate(np.split(order, ends[:-1])):
+                first[c], second[c] = _sparse_sums(X[index], z[index], linear[:, index])
+            return first, second
+        X = X.toarray()
+    if single and X.dtype != np.float32:
+        X, origin = _in_single(X, origin), None
+    roots, linear = np.sqrt(z).astype(X.dtype), linear.astype(X.dtype, copy=False)
+    size = max(PIECE_BYTES // (d * X.itemsize), d)
+    for c, rows in enumerate(np.split(order, ends[:-1])):
+        for start in range(0, len(rows), size):
+            index = rows[start : start + size]
+            part = _part(X, index, origin)
+            first[c] += _linear(linear[:, index], part)
+            part *= roots[index, None]
+            second[c] += part.T @ part
+    return first, second
+
+
+def _in_single(X: AnyArray, origin: AnyArray | None) -> AnyArray:
+    """Return x_i - o, subtracted in the precision of X, in float32."""
+    if X.dtype == np.float32:
+        return X if origin is None else _part(X, None, origin)
+    n, d = X.shape
+    single = _buffer(n, d, np.dtype(np.float32), "single")
+    if origin is None:
+        single[:] = X
+    else:
+        np.subtract(X, origin, out=single, casting="same_kind")
+    return single
 
 
 def _by_sign(z: AnyArray | None) -> list[tuple[int, NDArray[np.intp] | None]]:
@@ -128,12 +225,13 @@ def _part(X: AnyArray, index: NDArray[np.intp] | None, origin: AnyArray | None) 
     return part
 
 
-def _buffer(n: int, d: int, dtype: np.dtype[Any]) -> AnyArray:
+def _buffer(n: int, d: int, dtype: np.dtype[Any], use: str = "part") -> AnyArray:
     if n * d * dtype.itemsize > LARGEST_BUFFER:  # too large to keep
         return np.empty((n, d), dtype=dtype)
-    buffer = getattr(_buffers, "buffer", None)
+    buffer = getattr(_buffers, use, None)
     if buffer is None or buffer.dtype != dtype or buffer.size < n * d:
-        buffer = _buffers.buffer = np.empty(n * d, dtype=dtype)
+        buffer = np.empty(n * d, dtype=dtype)
+        setattr(_buffers, use, buffer)
     return np.asarray(buffer[: n * d].reshape(n, d))
 
 

@@ -8,7 +8,6 @@ bit.
 from __future__ import annotations
 
 import functools
-import operator
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +22,16 @@ from threadpoolctl import ThreadpoolController
 
 from spectralmirror.rows.types import AnyArray
 
-__all__ = ["Sums", "added", "collect", "one_blas_thread", "reduce", "small_matrices", "sum_of"]
+__all__ = [
+    "LargeSums",
+    "Sums",
+    "added",
+    "collect",
+    "one_blas_thread",
+    "reduce",
+    "small_matrices",
+    "sum_of",
+]
 
 Block = TypeVar("Block")
 T = TypeVar("T")
@@ -36,6 +44,16 @@ class Sums:
     def __add__(self, other: Self) -> Self:
         names = [field.name for field in fields(self)]
         return type(self)(*[getattr(self, name) + getattr(other, name) for name in names])
+
+
+class LargeSums(Sums):
+    """Sums that are large in themselves: those of the next block are added in place."""
+
+    def __iadd__(self, other: Self) -> Self:
+        for field in fields(self):
+            total = getattr(self, field.name)
+            np.add(total, getattr(other, field.name), out=total)
+        return self
 
 
 class _BlasLimit:
@@ -116,8 +134,16 @@ def reduce(source: Any, statistic: Callable[[Any], T], *, factor: int = 1) -> T:
 
 
 def added(values: Iterable[T]) -> T:
-    """Return the sum of values of any kind, in their order."""
-    return functools.reduce(operator.add, values)
+    """Return the sum of values of any kind, in their order; of `LargeSums` the first grows."""
+    found: T = functools.reduce(_plus, values)
+    return found
+
+
+def _plus(total: Any, value: Any) -> Any:
+    if isinstance(total, LargeSums):
+        total += value
+        return total
+    return total + value
 
 
 def collect(source: Any, function: Callable[[Any], AnyArray]) -> AnyArray:

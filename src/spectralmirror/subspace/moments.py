@@ -123,12 +123,13 @@ class LabelledMoments:
     cross: Vector
 
     @classmethod
-    def of(cls, rows: Rows) -> LabelledMoments:
-        """Sum one block of rows."""
+    def of(cls, rows: Rows, *, single: bool = False) -> LabelledMoments:
+        """Sum one block of rows; `single` computes products in float32 if there are no weights."""
         X = rows.X
         ones, labels = rows.weighted(np.ones(len(rows))), rows.weighted(rows.y)
-        origin = sample_origin(X)
-        first, scatter = weighted_sums(X, rows.weight, np.vstack([ones, labels]), origin)
+        origin = sample_origin(X, np.dtype(np.float32) if single else None)
+        linear = np.vstack([ones, labels])
+        first, scatter = weighted_sums(X, rows.weight, linear, origin, single=single)
         weight, label_sum = rows.total_weight, float(labels.sum(dtype=np.float64))
         offset = first[0] / weight if weight else np.zeros(X.shape[1])
         scatter -= weight * np.outer(offset, offset)

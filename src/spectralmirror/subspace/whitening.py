@@ -110,6 +110,11 @@ class Whitening:
             raise _SingularError(np.sort(order[rank:] - 1))
         return cls(mean, scale, dpotrf(correlation, lower=1, clean=1, overwrite_a=1)[0])
 
+    @property
+    def least_pivot(self) -> float:
+        """The smallest share of a column's variance that the columns before it do not explain."""
+        return 1.0 if self.cholesky is None else float((np.diagonal(self.cholesky) ** 2).min())
+
     def origin(self, dtype: np.dtype[Any]) -> AnyArray | None:
         """Return the point to subtract from rows of this dtype before summing, None for 0."""
         return far_origin(self.mean, self.scale, dtype)

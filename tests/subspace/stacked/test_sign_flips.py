@@ -1,5 +1,8 @@
 """The edge of noise, against a direct simulation."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,15 +10,9 @@ from spectralmirror.rows.memory import Rows
 from spectralmirror.subspace.interface import KnownFeatures
 from spectralmirror.subspace.stacked.direction import Direction
 from spectralmirror.subspace.stacked.method import beside_mirror, from_pairs
-from spectralmirror.subspace.stacked.scores import Frame
+from spectralmirror.subspace.stacked.scores import N_SLICES, Frame
 from spectralmirror.subspace.stacked.sign_flips import flipped_pairs, flipped_slices, noise_edge
-from spectralmirror.subspace.stacked.slices import (
-    SlicedMoments,
-    Slices,
-    SliceSums,
-    mirrors,
-    slice_edges,
-)
+from spectralmirror.subspace.stacked.slices import SlicedMoments, Slices, mirrors
 from spectralmirror.subspace.stacked.spectrum import stacked_spectrum
 from spectralmirror.subspace.whitening import Whitening
 from tests.helpers.rows import in_groups
@@ -57,19 +54,19 @@ def test_flips_of_slices_against_the_whole_computation():
     rows = noise(0, 600, 5)
     direction = Direction.of(rows, KnownFeatures(), elliptical=False)
     scored, frame = direction.scored(), direction.frame
-    edges = slice_edges(scored(rows)[0], None)
-    slices = Slices.of(edges, SliceSums.of(rows, scored, edges))
+    of = partial(SlicedMoments.of, edges=scored.edges, frame=frame, origin=frame.origin)
+    slices = Slices.of(scored.edges, of(rows, scored).sums)
     flips = flipped_slices(rows, rows, frame, scored, slices, np.random.RandomState(0))(300)
     rng, leading = np.random.default_rng(1), []
-    s, e, _, _ = scored(rows)
-    index = slices.index(s)
-    e = e - slices.means[index]
+    s, e, slopes, lengths = scored(rows)
+    _, e = slices.residuals(s, e)
+    plain = replace(slices, balance=np.ones((2, N_SLICES)))
+    T = mirrors(slices) / slices.noise
     for _ in range(300):
         z = e * rng.choice([-1, 1], len(e))
-        sums = SlicedMoments.summed(rows, index, z, None, frame.origin)
-        matrices, vectors = sums.about(frame.step())
-        M = np.tensordot(mirrors(slices) / slices.noise, matrices, axes=(1, 0))
-        M = [frame.whitening.whiten_matrix(one) for one in M]
+        sums = of(rows, lambda _, z=z: (s, z, slopes, lengths))
+        matrices, vectors = sums.about(frame.step(), plain, T)
+        M = [frame.whitening.whiten_matrix(one) for one in matrices]
         v = np.array([frame.whitening.whiten_sum(one) for one in vectors]).T / slices.noise
         spectrum = stacked_spectrum(M, slices.beside_turn(v), scored.unit)
         leading.append(spectrum.eigenvalues[0])

@@ -6,15 +6,18 @@ scored by the direction that the other rows give (:func:`scores.leave_one_out`).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import cast
 
 import numpy as np
 
 from spectralmirror.rows.checks import check_finite
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.reduce import reduce
-from spectralmirror.rows.sample import reduce_and_sample
+from spectralmirror.rows.messages import ColumnError
+from spectralmirror.rows.reduce import collect, reduce
+from spectralmirror.rows.sample import Sample, SampledRows, reduce_and_sample, select
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.subspace.interface import KnownFeatures
@@ -25,12 +28,16 @@ from spectralmirror.subspace.stacked.polynomial import FIT_ROWS
 from spectralmirror.subspace.stacked.scores import Frame, LeastSquares, Scored, times
 from spectralmirror.subspace.whitening import Whitening
 
-__all__ = ["Direction", "Turned", "robust_whitening", "turned"]
+__all__ = ["Direction", "Turned", "in_single", "robust_whitening", "turned"]
 
 #: Iterations of Tyler's scatter, which leave it within one per cent of its limit.
 N_REWEIGHTS = 4
 #: From this many rows per feature on, a row contributes less than 1 % to its own score.
 MANY = 100
+#: From this many rows on products of features are computed in float32, and used if no feature has
+#: less than this share of variance of its own.
+SINGLE_FROM = 100_000
+LEAST_PIVOT = 1e-3
 #: Scores count as tied if fewer than this share of them are distinct.
 LEAST_DISTINCT = 0.9
 
@@ -43,7 +50,7 @@ class Direction:
     ----------
     rows : Source
         The rows.
-    some : Rows
+    some : Sample
         A sample of them, to which functions of few variables are fitted.
     frame : Frame
         Their whitened coordinates.
@@ -54,7 +61,7 @@ class Direction:
     """
 
     rows: Source
-    some: Rows
+    some: Sample
     frame: Frame
     cross: Vector
     score: LeastSquares
@@ -71,10 +78,7 @@ class Direction:
             cross, label_mean = sums.about(frame.step()) / n, sums.label_sum / n
             check_finite(rows, cross)
         else:
-            labelled, some = reduce_and_sample(rows, LabelledMoments.of, FIT_ROWS, seed=0, factor=4)
-            features = labelled.features
-            check_finite(rows, features.mean, np.diagonal(features.scatter))
-            whitening = known.completed(features)
+            labelled, whitening, some = _whitened(rows, known)
             cross, label_mean = labelled.cross_about(whitening.mean) / n, labelled.label_sum / n
             if elliptical:
                 whitening = robust_whitening(rows, known, whitening)
@@ -90,8 +94,9 @@ class Direction:
             estimated=known.whitening is None,
             left_out=False,
         )
-        if n < MANY * rows.n_features and not _are_tied(score(some)[0], some.weight):
-            score = replace(score, left_out=True)
+        if n < MANY * rows.n_features:
+            scores = collect(some, lambda block: score(block)[0])
+            score = replace(score, left_out=not _are_tied(scores, some.weight))
         return cls(rows, some, frame, cross, score)
 
     @property
@@ -104,6 +109,34 @@ class Direction:
     def scored(self) -> Scored:
         """Fit E[y | s] along r-hat."""
         return Scored.fit(self.unit, self.score, self.some, self.rows.n_present)
+
+
+def _whitened(rows: Source, known: KnownFeatures) -> tuple[LabelledMoments, Whitening, SampledRows]:
+    """Return sums of the rows, mean and covariance, and a sample of the rows.
+
+    Products of many rows in memory are computed in float32 where the result can be trusted;
+    otherwise, which is rare, they are computed again.
+    """
+    if rows.in_memory and in_single(rows):
+        labelled = reduce(rows, partial(LabelledMoments.of, single=True), factor=4)
+        features = labelled.features
+        if np.isfinite(features.scatter).all():
+            with suppress(ColumnError):
+                whitening = known.completed(features)
+                if whitening.least_pivot > LEAST_PIVOT:
+                    return labelled, whitening, select(cast(Rows, rows), FIT_ROWS, seed=0)
+    labelled, some = reduce_and_sample(rows, LabelledMoments.of, FIT_ROWS, seed=0, factor=4)
+    features = labelled.features
+    check_finite(rows, features.mean, np.diagonal(features.scatter))
+    return labelled, known.completed(features), some
+
+
+def in_single(rows: Source) -> bool:
+    """Return whether there are so many rows that products of features are computed in float32.
+
+    Their rounding is far below the sampling error, and they take half the time.
+    """
+    return rows.n_present >= SINGLE_FROM
 
 
 def _are_tied(scores: Vector, weight: AnyArray | None) -> bool:
@@ -182,6 +215,7 @@ def turned(direction: Direction, scored: Scored) -> Scored:
         return e, times(slopes, frame.scale(block.X))[:, None]
 
     basis, _ = sharpen(rows, rows, frame, scored.unit[None, :], model, n_fixed=0)
-    J = float(np.average(scored(some)[2] ** 2, weights=some.weight))
+    slopes = collect(some, lambda block: scored(block)[2])
+    J = float(np.average(slopes**2, weights=some.weight))
     score = Turned(scored, frame, basis[0] - scored.unit, rows.total_weight * max(J, 1e-12))
     return Scored.fit(basis[0] / np.linalg.norm(basis), score, some, rows.n_present)

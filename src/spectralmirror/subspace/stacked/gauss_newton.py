@@ -19,7 +19,8 @@ import numpy as np
 from spectralmirror.rows.grouped import Block, GroupedRows
 from spectralmirror.rows.kernels import linear_sums
 from spectralmirror.rows.memory import Rows
-from spectralmirror.rows.reduce import Sums, reduce
+from spectralmirror.rows.reduce import Sums, collect, reduce
+from spectralmirror.rows.sample import Sample
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import (
@@ -42,7 +43,7 @@ LONGEST_STEP = 1.0
 Model = Callable[[Any], tuple[Vector, Matrix]]
 
 
-def alone(source: Source, some: Rows, frame: Frame, basis: Matrix) -> Model | None:
+def alone(source: Source, some: Sample, frame: Frame, basis: Matrix) -> Model | None:
     """Predict each label from its own row by a polynomial h(u) = E[y | u] of degree 5 or 3.
 
     It is fitted to a sample of the rows. Returns None if there are too few rows, or too many
@@ -52,8 +53,11 @@ def alone(source: Source, some: Rows, frame: Frame, basis: Matrix) -> Model | No
     if degree < 3:
         return None
     project = frame.projection(basis)
-    u = times(project(some.X), frame.scale(some.X))
-    h = Polynomial.fit(u, some.y.astype(np.float64), some.weight, degree)
+
+    def seen(block: Rows) -> Matrix:
+        return times(project(block.X), frame.scale(block.X))
+
+    h = Polynomial.fit(collect(some, seen), some.y.astype(np.float64), some.weight, degree)
 
     def predict(block: Rows) -> tuple[Vector, Matrix]:
         scale = frame.scale(block.X)
@@ -116,13 +120,13 @@ def _bilinear(u: Matrix, a: Matrix, y: Vector, weight: AnyArray | None) -> Matri
 
 @dataclass(frozen=True, eq=False)
 class StepSums(Sums):
-    """Sums over rows from which the step is computed.
+    """Sums over rows from which the step of all directions but the first m is computed.
 
     Attributes
     ----------
-    gradient : ndarray of shape (k, d)
-        sum of w (y - h) grad h (x - origin)'.
-    totals : ndarray of shape (k,)
+    gradient : ndarray of shape (k - m, d)
+        sum of w (y - h) grad h (x - origin)', without the first m derivatives.
+    totals : ndarray of shape (k - m,)
         sum of w (y - h) grad h, to move the origin.
     curvature, spread : ndarray of shape (k, k)
         sums of w grad h grad h' and of w (y - h)^2 grad h grad h'.
@@ -134,11 +138,11 @@ class StepSums(Sums):
     spread: Matrix
 
     @classmethod
-    def of(cls, block: Any, model: Model, origin: AnyArray | None) -> StepSums:
-        """Sum one block."""
+    def of(cls, block: Any, model: Model, origin: AnyArray | None, n_fixed: int = 0) -> StepSums:
+        """Sum one block; the first `n_fixed` directions stay as they are."""
         residuals, slopes = model(block)
         weight = np.ones(len(block)) if block.weight is None else block.weight.astype(np.float64)
-        pull = slopes * (weight * residuals)[:, None]
+        pull = slopes[:, n_fixed:] * (weight * residuals)[:, None]
         return cls(
             linear_sums(block.X, pull.T.astype(block.X.dtype), origin),
             pull.sum(axis=0),
@@ -175,14 +179,15 @@ def sharpen(
         Estimate of the remaining error, |sin Theta|_F; infinite if J is singular.
     """
     (k, d), n = basis.shape, rows.total_weight
-    sums = reduce(blocks, partial(StepSums.of, model=model, origin=frame.origin))
+    of = partial(StepSums.of, model=model, origin=frame.origin, n_fixed=n_fixed)
+    sums = reduce(blocks, of)
     centred = (sums.gradient - np.outer(sums.totals, frame.step())) / n
-    G = np.array([frame.whitening.whiten_sum(row) for row in centred])
+    G = np.array([frame.whitening.whiten_sum(row) for row in centred]).reshape(-1, d)
     G -= (G @ basis.T) @ basis
     J, V = sums.curvature / n, sums.spread / n
     try:
         inverse = np.linalg.inv(J)
-        turn = np.linalg.solve(J[n_fixed:, n_fixed:], G[n_fixed:])
+        turn = np.linalg.solve(J[n_fixed:, n_fixed:], G)
     except np.linalg.LinAlgError:
         return basis, np.inf
     length = np.linalg.norm(turn, axis=1, keepdims=True)

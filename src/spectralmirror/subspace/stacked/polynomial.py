@@ -11,7 +11,6 @@ from itertools import product
 from math import comb
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermevander
 from numpy.typing import NDArray
 
 from spectralmirror.rows.types import Matrix, Vector
@@ -78,13 +77,25 @@ class Polynomial:
 def _basis(u: Matrix, powers: NDArray[np.int64]) -> Matrix:
     """Return prod_j He_{a_j}(u_j) for each row of u and each multi-index a."""
     degree = int(powers.max(initial=0))
-    tables = [hermevander(np.clip(column, -REACH, REACH), degree).T for column in u.T]
-    basis = np.ones((len(powers), len(u)))
+    tables = [_hermite(np.clip(column, -REACH, REACH), degree) for column in u.T]
+    basis = np.empty((len(powers), len(u)))
     for row, power in zip(basis, powers, strict=True):
-        for table, p in zip(tables, power, strict=True):
-            if p:
-                row *= table[p]
+        factors = [table[p] for table, p in zip(tables, power, strict=True) if p]
+        row[:] = factors[0] if factors else 1.0
+        for factor in factors[1:]:
+            row *= factor
     return basis.T
+
+
+def _hermite(x: Vector, degree: int) -> Matrix:
+    """Return He_0(x) to He_degree(x), by He_(n+1) = x He_n - n He_(n-1)."""
+    values = np.ones((degree + 1, len(x)))
+    if degree:
+        values[1] = x
+    for n in range(1, degree):
+        np.multiply(x, values[n], out=values[n + 1])
+        values[n + 1] -= n * values[n - 1]
+    return values
 
 
 def _derivatives(powers: NDArray[np.int64], coefficients: Vector) -> Matrix:

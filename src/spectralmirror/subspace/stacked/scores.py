@@ -16,14 +16,28 @@ from scipy.linalg.blas import strsm
 
 from spectralmirror.rows.kernels import shifted
 from spectralmirror.rows.memory import Rows
+from spectralmirror.rows.reduce import collect
+from spectralmirror.rows.sample import Sample
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import Polynomial
 from spectralmirror.subspace.whitening import Whitening
 
-__all__ = ["Frame", "LeastSquares", "Scored", "leave_one_out", "times"]
+__all__ = [
+    "N_SLICES",
+    "Frame",
+    "LeastSquares",
+    "Scored",
+    "leave_one_out",
+    "slice_edges",
+    "times",
+]
 
 #: Degree of the polynomial that predicts the labels from the scores.
 DEGREE = 7
+#: Up to this number of directions, one product with a vector each is faster than one with a matrix.
+FEW = 8
+#: Number B of slices of the scores.
+N_SLICES = 6
 #: Rows whose squared length is below this share of the mean are not scaled up any further.
 SHORTEST = 0.01
 
@@ -85,10 +99,13 @@ class Frame:
         offset = (self.step() @ directions)[:, None]
 
         def project(X: Features) -> Matrix:
-            part, single = shifted(X, self.origin), directions.T.astype(X.dtype)
-            coordinates = np.array([part.dot(row) for row in single], dtype=np.float64)
+            part, rows = shifted(X, self.origin), directions.T.astype(X.dtype)
+            if len(rows) > FEW:
+                coordinates = (part @ rows.T).T.astype(np.float64)
+            else:
+                coordinates = np.array([part.dot(row) for row in rows], dtype=np.float64)
             coordinates -= offset
-            return coordinates.T
+            return np.asarray(coordinates.T)
 
         return project
 
@@ -173,6 +190,20 @@ class LeastSquares:
         return self.frame.projection(self.axis[None, :])
 
 
+def slice_edges(s: Vector, weight: AnyArray | None) -> Vector:
+    """Return the scores that divide the rows into slices of about equal weight.
+
+    Each lies midway between two neighbouring scores, so that rounding cannot move a row to another
+    slice.
+    """
+    levels = np.arange(1, N_SLICES) / N_SLICES
+    quantiles = np.quantile(s, levels, weights=weight, method="inverted_cdf")
+    values = np.unique(np.round(s, 9))
+    following = np.searchsorted(values, quantiles + 1e-9, side="right")
+    after = values[np.minimum(following, len(values) - 1)]
+    return np.asarray(np.where(following < len(values), (quantiles + after) / 2, np.inf))
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """The mirror direction, and the polynomial m(s) = E[y | s] that predicts labels along it.
@@ -187,6 +218,8 @@ class Scored:
         Mean and standard deviation of the scores, by which they are standardised.
     m : Polynomial
         Fitted to a sample of the rows.
+    edges : ndarray of shape (B - 1,)
+        Standardised scores that divide the sample into B slices.
     """
 
     unit: Vector
@@ -194,23 +227,24 @@ class Scored:
     mean: float
     deviation: float
     m: Polynomial
+    edges: Vector
 
     @classmethod
     def fit(
         cls,
         unit: Vector,
         score: Callable[[Rows], tuple[Vector, Vector | float]],
-        some: Rows,
+        some: Sample,
         n_rows: int,
     ) -> Scored:
-        """Fit m to some of the `n_rows` rows."""
-        scores, weight = score(some)[0], some.weight
+        """Fit m, and divide the scores into slices, by some of the `n_rows` rows."""
+        scores, weight = collect(some, lambda block: score(block)[0]), some.weight
         mean = float(np.average(scores, weights=weight))
         deviation = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight))) or 1.0
         s = (scores - mean) / deviation
         degree = min(DEGREE, max(n_rows // 20, 1))
         m = Polynomial.fit(s[:, None], some.y.astype(np.float64), weight, degree)
-        return cls(unit, score, mean, deviation, m)
+        return cls(unit, score, mean, deviation, m, slice_edges(s, weight))
 
     def __call__(self, block: Rows) -> tuple[Vector, Vector, Vector, Vector | float]:
         """Return standardised scores s, e = y - m(s), m'(s), and |W_i|^2 of a block."""

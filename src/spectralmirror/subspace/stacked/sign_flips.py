@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from spectralmirror.rows.grouped import Block, GroupedRows
-from spectralmirror.rows.memory import Rows
 from spectralmirror.rows.reduce import collect
+from spectralmirror.rows.sample import Sample
 from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.subspace.stacked.polynomial import FIT_ROWS, GROUPS_TO_FIT
@@ -71,7 +71,7 @@ def _n_rows(n: float, d: int, size: int) -> int:
 
 def flipped_slices(
     source: Source,
-    some: Rows,
+    some: Sample,
     frame: Frame,
     scored: Scored,
     slices: Slices,
@@ -85,8 +85,8 @@ def flipped_slices(
     few = some[np.sort(rng.permutation(len(some))[:n_rows])]
     W = times(frame.projection(basis)(few.X), frame.scale(few.X))
     s, e, _, _ = scored(few)
-    index, T = slices.index(s), mirrors(slices)
-    e = e - slices.means[index]
+    index, e = slices.residuals(s, e)
+    T = mirrors(slices)
     i, j = np.triu_indices(size)
 
     def draws(n: int) -> Vector:
@@ -116,10 +116,12 @@ def _signed_sums(W: Matrix, e: Vector, n: int, rng: np.random.RandomState) -> tu
     size = W.shape[1]
     sums = np.zeros((size * (size + 3) // 2, n))
     for start in range(0, len(W), BLOCK):
-        rows, part = W[start : start + BLOCK].T, e[start : start + BLOCK]
-        values = np.concatenate([rows, *(rows[i] * rows[i:] for i in range(size))]) * part
+        part = e[start : start + BLOCK]
+        rows = W[start : start + BLOCK].T.astype(np.float32)
+        values = np.concatenate([rows, *(rows[i] * rows[i:] for i in range(size))])
+        values *= part.astype(np.float32)
         signs = rng.randint(0, 2, size=(len(part), n)) * 2 - 1
-        sums += values.astype(np.float32) @ signs.astype(np.float32)
+        sums += values @ signs.astype(np.float32)
     return sums[:size].T, sums[size:].T
 
 
