@@ -9,12 +9,13 @@ the span in the units of x.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf, dpstrf
+from scipy.linalg.lapack import dpocon, dpotrf, dpstrf
 
 from spectralmirror.rows.kernels import far_origin
 from spectralmirror.rows.messages import CollinearError, ColumnError
@@ -110,10 +111,13 @@ class Whitening:
             raise _SingularError(np.sort(order[rank:] - 1))
         return cls(mean, scale, dpotrf(correlation, lower=1, clean=1, overwrite_a=1)[0])
 
-    @property
-    def least_pivot(self) -> float:
-        """The smallest share of a column's variance that the columns before it do not explain."""
-        return 1.0 if self.cholesky is None else float((np.diagonal(self.cholesky) ** 2).min())
+    @cached_property
+    def reciprocal_condition(self) -> float:
+        """An estimate of 1 / condition of the correlation matrix, in the 1-norm."""
+        L = self.cholesky
+        if L is None:
+            return 1.0
+        return float(dpocon(L, np.abs(L @ L.T).sum(axis=0).max(), uplo="L")[0])
 
     def origin(self, dtype: np.dtype[Any]) -> AnyArray | None:
         """Return the point to subtract from rows of this dtype before summing, None for 0."""

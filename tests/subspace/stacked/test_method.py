@@ -97,6 +97,22 @@ def test_transformed_data(options):
     assert_same(stacked(**options).fit(X[order], y[order], groups=names), plain, 1e-4)
 
 
+@pytest.mark.parametrize("case", ["plain", "far", "ill-conditioned", "huge", "tiny", "sparse"])
+def test_products_in_single_precision_change_nothing(case, monkeypatch):
+    """Where their rounding would show (the condition is 2e4), or overflow, they are not used."""
+    X, y, _ = mixture(4000, 30, mean=0.2)
+    if case == "ill-conditioned":
+        X = X @ (np.eye(30) + np.triu(np.random.default_rng(0).standard_normal((30, 30)), 1))
+    X = {"far": X + 1e4, "huge": X * 1e25, "tiny": X * 1e-25}.get(case, X)
+    X = sparse.csr_array(np.where(np.abs(X) < 0.3, 0, X)) if case == "sparse" else X
+    double = stacked().fit(X, y)
+    monkeypatch.setattr("spectralmirror.subspace.stacked.direction.SINGLE_FROM", 1000)
+    single = stacked().fit(X, y)
+    assert_same(single, double, 1e-5)
+    changed = not np.array_equal(single.components_, double.components_)
+    assert changed == (case in ("plain", "far", "sparse"))
+
+
 @pytest.mark.parametrize("options", [{}, {"elliptical": True}, {"known": True}])
 def test_weights(options):
     """Weight 2 is the row twice, and weight 0 the row absent, whatever stands in it."""

@@ -28,16 +28,19 @@ from spectralmirror.subspace.stacked.polynomial import FIT_ROWS
 from spectralmirror.subspace.stacked.scores import Frame, LeastSquares, Scored, times
 from spectralmirror.subspace.whitening import Whitening
 
-__all__ = ["Direction", "Turned", "in_single", "robust_whitening", "turned"]
+__all__ = ["Direction", "Turned", "is_single", "robust_whitening", "turned"]
 
 #: Iterations of Tyler's scatter, which leave it within one per cent of its limit.
 N_REWEIGHTS = 4
 #: From this many rows per feature on, a row contributes less than 1 % to its own score.
 MANY = 100
-#: From this many rows on products of features are computed in float32, and used if no feature has
-#: less than this share of variance of its own.
+#: From this many rows on products of features are computed in float32, and used if the correlation
+#: matrix is no nearer to a singular one than this: it multiplies the rounding (6e-8).
 SINGLE_FROM = 100_000
-LEAST_PIVOT = 1e-3
+LEAST_CONDITION = 1e-4
+#: Products of columns whose standard deviations are larger than this, or smaller than its inverse,
+#: would over- or underflow.
+LARGEST_SCALE = 1e8
 #: Scores count as tied if fewer than this share of them are distinct.
 LEAST_DISTINCT = 0.9
 
@@ -117,13 +120,13 @@ def _whitened(rows: Source, known: KnownFeatures) -> tuple[LabelledMoments, Whit
     Products of many rows in memory are computed in float32 where the result can be trusted;
     otherwise, which is rare, they are computed again.
     """
-    if rows.in_memory and in_single(rows):
+    if rows.in_memory and rows.n_present >= SINGLE_FROM:
         labelled = reduce(rows, partial(LabelledMoments.of, single=True), factor=4)
         features = labelled.features
         if np.isfinite(features.scatter).all():
             with suppress(ColumnError):
                 whitening = known.completed(features)
-                if whitening.least_pivot > LEAST_PIVOT:
+                if is_single(rows, whitening):
                     return labelled, whitening, select(cast(Rows, rows), FIT_ROWS, seed=0)
     labelled, some = reduce_and_sample(rows, LabelledMoments.of, FIT_ROWS, seed=0, factor=4)
     features = labelled.features
@@ -131,12 +134,15 @@ def _whitened(rows: Source, known: KnownFeatures) -> tuple[LabelledMoments, Whit
     return labelled, known.completed(features), some
 
 
-def in_single(rows: Source) -> bool:
-    """Return whether there are so many rows that products of features are computed in float32.
+def is_single(rows: Source, whitening: Whitening) -> bool:
+    """Return whether products of features are computed in float32, in half the time.
 
-    Their rounding is far below the sampling error, and they take half the time.
+    Their rounding is then far below the sampling error.
     """
-    return rows.n_present >= SINGLE_FROM
+    scale = whitening.scale
+    safe = scale.min() > 1 / LARGEST_SCALE and scale.max() < LARGEST_SCALE
+    many = rows.n_present >= SINGLE_FROM
+    return bool(many and safe and whitening.reciprocal_condition > LEAST_CONDITION)
 
 
 def _are_tied(scores: Vector, weight: AnyArray | None) -> bool:

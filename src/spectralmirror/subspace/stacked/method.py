@@ -24,11 +24,10 @@ from scipy.stats import chi2
 
 from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.reduce import reduce
-from spectralmirror.rows.source import Source
 from spectralmirror.rows.types import Matrix
 from spectralmirror.subspace.interface import KnownFeatures, Outcome
 from spectralmirror.subspace.spectrum import Spectrum
-from spectralmirror.subspace.stacked.direction import Direction, in_single, turned
+from spectralmirror.subspace.stacked.direction import Direction, is_single, turned
 from spectralmirror.subspace.stacked.gauss_newton import alone, in_groups, sharpen
 from spectralmirror.subspace.stacked.group_pairs import PairMoments
 from spectralmirror.subspace.stacked.scores import Frame, Scored
@@ -46,10 +45,6 @@ __all__ = ["Candidates", "StackedMirror"]
 
 #: Groups are used if at least this share of the rows has another row in its group.
 LEAST_COMPANY = 0.5
-
-#: Products of columns whose standard deviations are larger than this, or smaller than its inverse,
-#: are computed in float64.
-LARGEST_SCALE = 1e8
 
 #: Returns a random stream, see `StackedMirror.streams`.
 Streams = Callable[[], np.random.RandomState]
@@ -219,7 +214,7 @@ def beside_mirror(direction: Direction, scored: Scored) -> Candidates:
     if len(direction.cross) == 1:
         nothing = Spectrum(np.empty(0), np.empty((1, 0)), 1.0)
         return Candidates(np.ones((1, 1)), nothing, lambda _: np.ones)
-    single = _is_single(rows, frame.whitening)
+    single = is_single(rows, frame.whitening)
     origin = frame.whitening.origin(np.dtype(np.float32) if single else rows.dtype)
     of = partial(
         SlicedMoments.of,
@@ -238,13 +233,6 @@ def beside_mirror(direction: Direction, scored: Scored) -> Candidates:
     spectrum = stacked_spectrum(M, slices.beside_turn(v.T / slices.noise), scored.unit)
     flips = partial(flipped_slices, rows, some, frame, scored, slices)
     return Candidates(scored.unit[None, :], spectrum, flips)
-
-
-def _is_single(rows: Source, whitening: Whitening) -> bool:
-    """Return whether mirrored products are computed in float32, without overflow."""
-    scale = whitening.scale
-    safe = scale.min() > 1 / LARGEST_SCALE and scale.max() < LARGEST_SCALE
-    return bool(safe and in_single(rows))
 
 
 def from_pairs(grouped: GroupedRows, frame: Frame) -> Candidates:
