@@ -99,6 +99,10 @@ BAD = [
     (["effects", "mirror.skops", "ratings.csv"], "holds a SpectralMirror, which has no columns"),
     (["report", "model.skops", "ratings.csv", "--comparison", "dates.csv"], "is no comparison"),
     (["report", "model.skops", "ratings.csv", "--comparison", "no.json"], "There is no file 'no.j"),
+    (["bootstrap", "model.skops", "ratings.csv", "-n", "1"], "Invalid value for '--resamples'"),
+    (["bootstrap", "model.skops", "ratings.csv", "-o", "ratings.csv"], "is an input file, too"),
+    (["bootstrap", "model.skops", "ratings.csv", "--jobs", "-2"], "--jobs must be at least 1"),
+    (["bootstrap", "model.skops", "ratings.csv", "--known", "kind"], "has no column 'kind'"),
     # comparisons
     (COMPARE[:2], "Which column holds the labels?"),
     ([*COMPARE, "--max-components", "1"], "Invalid value for '--max-components'"),

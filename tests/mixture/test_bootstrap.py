@@ -3,8 +3,9 @@
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
-from spectralmirror import ChoiceMixture, LinearClassifierMixture, scan
+from spectralmirror import ChoiceMixture, LinearClassifierMixture, load, save, scan
 from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
 from tests.helpers.refusals import assert_refused
 
@@ -70,6 +71,22 @@ def test_summary_shows_both():
     shown = [float(first[i]) for i in (1, 2, 5, 6, 7)]
     np.testing.assert_allclose(shown, numbers, rtol=1e-3)
     assert len({len(line) for line in lines if line.startswith(("x", "(w", "(i"))}) == 1
+
+
+def test_a_mixture_carries_resamples_until_it_is_fitted_again(tmp_path):
+    model = LinearClassifierMixture(2, random_state=0).fit(X, Y, groups=GROUPS)
+    found = model.bootstrap(X, Y, groups=GROUPS, n=5, random_state=0)
+    before = model.summary()
+    found.keep()
+    assert model.summary() == f"{before}\n\n{found.summary()}"
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    assert again.summary() == model.summary()
+    again.resamples_["weights"] = again.resamples_["weights"][:, :1]
+    with pytest.raises(ValueError, match="cannot be stored: its parts do not fit together"):
+        save(again, tmp_path / "damaged.skops")
+    assert clone(model).fit(X, Y, groups=GROUPS).summary() == before
+    assert model.fit(X, Y, groups=GROUPS).summary() == before
 
 
 def test_integer_weights_stand_for_rows():

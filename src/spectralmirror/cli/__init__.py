@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from spectralmirror import __version__
+from spectralmirror.cli.bootstrap import bootstrap
 from spectralmirror.cli.cluster import cluster
 from spectralmirror.cli.compare import compare
 from spectralmirror.cli.console import say
@@ -71,6 +72,7 @@ for command in (
     report,
     predict,
     cluster,
+    bootstrap,
     effects,
     simulate,
     reproduce,

@@ -48,7 +48,7 @@ def inspect(model: Model, ratio: Ratio = None, as_json: AsJson = False) -> None:
     """
     with one_sentence_errors(kept=""):
         from spectralmirror.cli.model_summary import called
-        from spectralmirror.mixture.summary import letters, table, text
+        from spectralmirror.mixture.summary import letters, resampled, table, text
 
         fitted, version = load_table(model)
         found = [ratios_of(fitted.mixture, one) for one in ratio or ()]
@@ -64,7 +64,7 @@ def inspect(model: Model, ratio: Ratio = None, as_json: AsJson = False) -> None:
         names = [f"{called(fitted)} {name}" for name in letters(mixture.n_components_)]
         labels = list(map(repr, fitted.labels.tolist()))
         say(with_options(text(mixture, table(mixture, 0.95), 0.95, names, labels)))
-        for one in found:
+        for one in [*resampled(mixture, 0.95), *found]:
             say(f"\n{one}")
 
 

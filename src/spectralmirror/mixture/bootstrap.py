@@ -19,15 +19,19 @@ from spectralmirror.mixture.newton import MOST_PARAMETERS, information
 from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.resampling import Refits, fitted_parameters, in_batches
 from spectralmirror.mixture.search import prepared
-from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, letters, quantile, table
+from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, quantile, table
 from spectralmirror.responses import get_response
 from spectralmirror.rows.checks import require_count
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["Bootstrap", "Estimates", "bootstrap"]
+__all__ = ["Bootstrap", "BootstrapLine", "Estimates", "bootstrap"]
 
+#: What is stored with a mixture.
+KEPT = (
+    "coef", "intercept", "weights", "membership_coef", "membership_intercept", "converged",
+)  # fmt: skip
 AGAIN = "Pass X, y, groups, sample_weight and membership as they were passed to fit."
 #: The log-likelihood of the rows that were fitted must be that of the model, to this share of it.
 SAME = 1e-5
@@ -39,6 +43,15 @@ class Estimates(NamedTuple):
     coef: Matrix
     intercept: Vector
     weights: Vector
+
+
+class BootstrapLine(NamedTuple):
+    """A line of a mixture's summary, and what the bootstrap says about the same estimate."""
+
+    line: Line
+    standard_error: float
+    lower: float
+    upper: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +83,20 @@ class Bootstrap:
 
     def __len__(self) -> int:
         return len(self.coef)
+
+    def keep(self) -> None:
+        """Let the mixture carry these resamples, until it is fitted again.
+
+        Its summary then has the table of :meth:`summary`, too, and so have reports; ``save`` stores
+        them. ``mixture.resamples_`` holds them.
+        """
+        self._model.resamples_ = {name: getattr(self, name) for name in KEPT}
+
+    @classmethod
+    def kept(cls, model: Any) -> Bootstrap | None:
+        """Return the resamples that a mixture carries; None without any."""
+        found = getattr(model, "resamples_", None)
+        return None if found is None else cls(**found, _model=model)
 
     @property
     def standard_error(self) -> Estimates:
@@ -116,25 +143,46 @@ class Bootstrap:
             For each coefficient, the estimate; standard error and interval from the curvature of
             the likelihood, as in the model's summary; and those of the bootstrap.
         """
-        lines = [line for line in table(self._model, level) if line.component >= 0]
-        error, (lower, upper) = self.standard_error, self.interval(level)
-        names, width = letters(self.coef.shape[1]), max(12, *(len(line.term) for line in lines))
+        lines = self.lines(level)
+        names, width = letters(self.coef.shape[1]), max(12, *(len(one.line.term) for one in lines))
         interval = f"{100 * level:g}% interval"
         head = f"{'':<{width}}  {'':>10}  {'from the curvature':>34}  {'bootstrap':>34}\n"
         head += f"{'':<{width}}  {'estimate':>10}" + f"  {'std. error':>10}  {interval:>22}" * 2
-        parts = [f"Bootstrap: {len(self)} resamples of {self._units}"]
+        parts = [f"Bootstrap: {len(self)} resamples of {self.units}"]
         if not self.converged.all():
             n = int((~self.converged).sum())
             parts.append(f"{n} refits ended at max_iter={self._model.max_iter} steps")
-        place, label = 0, None
-        for line in lines:
-            c = line.component
+        label = None
+        for line, *own in lines:
             if line.label is not None and line.label != label:
                 parts.append(f"label {line.label}")
             label = line.label
             if line.term == WEIGHT:
-                title = f"Class {names[c]}"
-                parts += ["", title, head, "-" * (width + 84)]
+                parts += ["", f"Class {names[line.component]}", head, "-" * (width + 84)]
+            figures = line.standard_error, line.lower, line.upper, *own
+            parts.append(f"{line.term:<{width}}  {_number(line.estimate)}" + _figures(figures))
+        return "\n".join(parts)
+
+    def lines(self, level: float = 0.95) -> list[BootstrapLine]:
+        """Return a line for each weight, intercept and coefficient, as the summary shows them.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Level of the intervals.
+
+        Returns
+        -------
+        list of BootstrapLine
+            The line of the mixture's own summary, and what the bootstrap says.
+        """
+        error, (lower, upper) = self.standard_error, self.interval(level)
+        found, place = list[BootstrapLine](), 0
+        for line in table(self._model, level):
+            c = line.component
+            if c < 0:
+                continue
+            if line.term == WEIGHT:
                 own, place = [one.weights[c] for one in (error, lower, upper)], 0
             elif line.term == INTERCEPT:
                 first = place // self.coef.shape[-1]  # of the label
@@ -142,19 +190,19 @@ class Bootstrap:
             else:
                 own = [one.coef[c].flat[place] for one in (error, lower, upper)]
                 place += 1
-            figures = line.standard_error, line.lower, line.upper, *own
-            parts.append(f"{line.term:<{width}}  {_number(line.estimate)}" + _figures(figures))
-        return "\n".join(parts)
+            found.append(BootstrapLine(line, *map(float, own)))
+        return found
 
     def __repr__(self) -> str:
-        return f"<Bootstrap: {len(self)} resamples of {self._units}; summary() prints a table>"
+        return f"<Bootstrap: {len(self)} resamples of {self.units}; summary() prints a table>"
 
     @property
     def _parts(self) -> tuple[AnyArray, Matrix, Matrix]:
         return self.coef, self.intercept, self.weights
 
     @property
-    def _units(self) -> str:
+    def units(self) -> str:
+        """What was drawn, and how many there are."""
         model = self._model
         return f"{model.n_groups_:,} groups" if model.grouped_ else f"{model.n_rows_:,} rows"
 

@@ -155,6 +155,8 @@ class LinearClassifierMixture(
         Number of rows with a positive weight.
     n_groups_ : int
         Number of groups of these rows; equal to `n_rows_` if there are no groups.
+    resamples_ : dict
+        Estimates from resamples, if :meth:`Bootstrap.keep` was called.
     log_likelihood_ : float
         Log-likelihood of the rows, without the penalty.
     l2_ : float

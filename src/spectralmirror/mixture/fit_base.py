@@ -79,6 +79,7 @@ class MixtureFit:
     def _chosen(self, grouped: GroupedRows, classes: NDArray[Any]) -> Candidate:
         """Fit the mixture, set its attributes, and return the fit."""
         self._check_number(grouped)
+        vars(self).pop("resamples_", None)  # they were of an earlier fit
         kinds = kinds_to_try(self, grouped)
         auto = self.n_components == "auto"
         names = getattr(self, "feature_names_in_", None)

@@ -27,6 +27,7 @@ __all__ = [
     "membership_lines",
     "profile_covariance",
     "quantile",
+    "resampled",
     "summarise",
 ]
 
@@ -141,7 +142,7 @@ def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
     """Return the table as text, or as a DataFrame."""
     lines = table(mixture, level)
     if not as_frame:
-        return text(mixture, lines, level)
+        return "\n\n".join([text(mixture, lines, level), *resampled(mixture, level)])
     lines += [
         line._replace(term=f"{MEMBERSHIP} {line.term}") for line in membership_lines(mixture, level)
     ]
@@ -155,6 +156,14 @@ def summarise(mixture: Any, level: float, *, as_frame: bool) -> Any:
         columns = {"component": columns.pop("component"), "label": text_of} | columns
     made = frame(columns, output_container(mixture))
     return made.set_index(index) if hasattr(made, "set_index") else made
+
+
+def resampled(mixture: Any, level: float) -> list[str]:
+    """Return the table of the resamples that a mixture carries, in a list; none without any."""
+    from spectralmirror.mixture.bootstrap import Bootstrap  # it needs this module itself
+
+    kept = Bootstrap.kept(mixture)
+    return [] if kept is None else [kept.summary(level)]
 
 
 def table(mixture: Any, level: float) -> list[Line]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from spectralmirror.effects.coefficient_ratios import ratios
+from spectralmirror.mixture.bootstrap import Bootstrap
 from spectralmirror.plotting.mixture import profiles_data, responsibilities_data
 from spectralmirror.plotting.spread import spread_data
 from spectralmirror.report.cautions import cautions
@@ -20,6 +21,7 @@ from spectralmirror.report.membership import membership as who_belongs
 from spectralmirror.report.membership import requirements
 from spectralmirror.report.spread import members, spread
 from spectralmirror.report.summary import features, model
+from spectralmirror.tables.table_model import described_bootstrap
 
 __all__ = ["collect_choices"]
 
@@ -100,6 +102,7 @@ def collect_choices(
         "spread": differences,
         "membership": who_belongs(inputs),
         "required": requirements(inputs),
+        "bootstrap": described_bootstrap(Bootstrap.kept(mixture)),
         "comparison": compared(comparison),
         "profiles": profiles_data(mixture, MAX_PROFILE_FEATURES, LEVEL),
         "ranges": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spectralmirror.mixture import ChoiceMixture
+from spectralmirror.mixture.bootstrap import Bootstrap
 from spectralmirror.plotting.mixture import profiles_data
 from spectralmirror.plotting.spread import spread_data
 from spectralmirror.report.assignments import assignments
@@ -24,6 +25,7 @@ from spectralmirror.report.membership import requirements
 from spectralmirror.report.spectrum import spectrum
 from spectralmirror.report.spread import members, spread
 from spectralmirror.report.summary import features, labels, model, rows
+from spectralmirror.tables.table_model import described_bootstrap
 
 __all__ = ["collect"]
 
@@ -115,6 +117,7 @@ def collect(
         "spread": differences,
         "membership": who_belongs(inputs),
         "required": requirements(inputs),
+        "bootstrap": described_bootstrap(Bootstrap.kept(mixture)),
         "comparison": compared(comparison),
         "profiles": profiles_data(mixture, MAX_PROFILE_FEATURES, LEVEL),
         "ranges": (

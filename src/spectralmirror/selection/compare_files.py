@@ -10,7 +10,7 @@ from spectralmirror.rows.files.scan import Scan
 from spectralmirror.selection.compare import compare_components
 from spectralmirror.selection.comparison import ComponentComparison
 from spectralmirror.tables.column_roles import ColumnRoles
-from spectralmirror.tables.fit_table import about_rows, prepared_rows
+from spectralmirror.tables.fit_table import about_rows, collected, prepared_rows
 
 __all__ = ["compare_files"]
 
@@ -48,17 +48,17 @@ def compare_files(
     dict
         Which rows and columns were compared, and notes for the user.
     """
-    table = prepared_rows(readers, roles, mixture, listen)
-    given = table.collected()
+    rows, chosen = prepared_rows(readers, roles, mixture, listen)
+    given = collected(rows, chosen.n_kept)
     if given is None:
-        given = {"X": Scan(table.rows)}
+        given = {"X": Scan(rows)}
     listen("comparing", 0, None)
     y = given.pop("chosen", given.pop("y", None))
     found = compare_components(mixture, given.pop("X"), y, **given, **options)
     columns = {
         "label": roles.label,
         "group": roles.group,
-        "features": table.chosen.recipe.names,
-        "membership": [] if table.chosen.membership is None else table.chosen.membership.names,
+        "features": chosen.recipe.names,
+        "membership": [] if chosen.membership is None else chosen.membership.names,
     }
-    return found, columns | about_rows(table.chosen, roles, source)
+    return found, columns | about_rows(chosen, roles, source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from spectralmirror.tables.problems import missing_sentence
 from spectralmirror.tables.set_columns import SET, ChoiceColumns
 from spectralmirror.tables.table_model import FittedTable, named_features
 
-__all__ = ["PreparedRows", "about_rows", "fit_table", "prepared_rows"]
+__all__ = ["about_rows", "checked_sets", "collected", "fit_table", "prepared_rows"]
 
 #: Features of at most this many bytes are fitted in memory; more are read again in every pass.
 IN_MEMORY = 1 << 28
@@ -57,16 +57,16 @@ def fit_table(
     FittedTable
         The fitted mixture and its recipe.
     """
-    table = prepared_rows(readers, roles, mixture, listen)
-    given = table.collected()
+    rows, chosen = prepared_rows(readers, roles, mixture, listen)
+    given = collected(rows, chosen.n_kept)
     if given is not None:
         listen("fitting", 0, None)
         mixture.fit(**given)
     else:
-        mixture.fit(Scan(table.rows))
-    chosen, choices = table.chosen, None
+        mixture.fit(Scan(rows))
+    choices = None
     if roles.choices:
-        wide = getattr(table.rows.readers[0], "form", None)
+        wide = getattr(rows.readers[0], "form", None)
         choices = ChoiceColumns(tuple(roles.choices), roles.alternative, wide)
     return FittedTable(
         mixture, chosen.recipe, roles.label, roles.group, roles.missing,
@@ -74,32 +74,16 @@ def fit_table(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedRows:
-    """Rows of files that are ready to be fitted.
-
-    Attributes
-    ----------
-    rows : EncodedRows
-        The rows.
-    chosen : ChosenFeatures
-        How columns become features, and what was found in them.
-    """
-
-    rows: EncodedRows
-    chosen: ChosenFeatures
-
-    def collected(self) -> dict[str, Any] | None:
-        """Return the rows as arguments of a mixture's fit; None if they are too many."""
-        recipe = self.chosen.recipe
-        n_bytes = self.chosen.n_kept * len(recipe.names) * np.dtype(recipe.dtype).itemsize
-        if n_bytes > IN_MEMORY:
-            return None
-        part = self.rows.collect(self.chosen.n_kept)
-        X, of_groups = named_features(part.X, recipe.names), _of_groups(part, self.rows)
-        labels = {"y": part.y} if part.choices is None else {"chosen": part.y}
-        sets = {} if part.choices is None else {"choices": part.choices}
-        return {"X": X, **labels, "groups": part.groups, **sets, **of_groups}
+def collected(rows: EncodedRows, n_rows: int) -> dict[str, Any] | None:
+    """Return so many rows as arguments of a mixture's fit; None if they are too many for memory."""
+    recipe = rows.recipe
+    if n_rows * len(recipe.names) * np.dtype(recipe.dtype).itemsize > IN_MEMORY:
+        return None
+    part = rows.collect(n_rows)
+    X, of_groups = named_features(part.X, recipe.names), _of_groups(part, rows)
+    labels = {"y": part.y} if part.choices is None else {"chosen": part.y}
+    sets = {} if part.choices is None else {"choices": part.choices}
+    return {"X": X, **labels, "groups": part.groups, **sets, **of_groups}
 
 
 def prepared_rows(
@@ -107,15 +91,18 @@ def prepared_rows(
     roles: ColumnRoles,
     mixture: Any,
     listen: Callable[[str, int, int | None], None],
-) -> PreparedRows:
-    """Look at the columns of files, and give the mixture the constraints that the roles name."""
+) -> tuple[EncodedRows, ChosenFeatures]:
+    """Look at the columns of files, and give the mixture the constraints that the roles name.
+
+    Returns the rows, and how columns become features.
+    """
     total = count_rows(readers)
     if roles.choices:
         readers = choice_readers(readers, ChoiceColumns(tuple(roles.choices)), roles.group)
     chosen = choose_features(readers, roles, lambda n: listen("looking at columns", n, total))
     recipe = chosen.recipe
     if roles.choices:
-        readers = [_checked_sets(reader, recipe, roles) for reader in readers]
+        readers = [checked_sets(reader, recipe, roles) for reader in readers]
     rows = EncodedRows(
         readers,
         recipe,
@@ -128,7 +115,7 @@ def prepared_rows(
         known=roles.known,
     )
     mixture.set_params(**_constraints(recipe, roles))
-    return PreparedRows(rows, chosen)
+    return rows, chosen
 
 
 def _constraints(recipe: Recipe, roles: ColumnRoles) -> dict[str, Any]:
@@ -171,7 +158,7 @@ def _of_groups(part: Part, rows: EncodedRows) -> dict[str, Any]:
     return found
 
 
-def _checked_sets(reader: Any, recipe: Recipe, roles: ColumnRoles) -> Any:
+def checked_sets(reader: Any, recipe: Recipe, roles: ColumnRoles) -> Any:
     """Return a reader of the sets that are fitted, exactly one row of which was chosen."""
     needed = [roles.label] if roles.group is None else [roles.label, roles.group]
     if roles.missing == "drop":

@@ -185,6 +185,7 @@ def _is_mixture(model: Any, k: int, d: int) -> bool:
         and _is_membership(model, k)
         and (root is None or _is_root(model, root, k, d))
         and _is_covariance(model, k, d)
+        and _are_resamples(model, k, d)
         and len(np.unique(model.classes_)) == len(model.classes_)
         and _is_count(getattr(model, "n_choices_", 0))
         and model.summary()
@@ -238,6 +239,31 @@ def _is_covariance(model: Any, k: int, d: int) -> bool:
     of_coef = k * C * (d + 1)
     sizes = of_coef, of_coef + k + getattr(model, "_n_spread", 0) + of_weights
     return found.dtype == np.float64 and found.shape in [(size, size) for size in sizes]
+
+
+def _are_resamples(model: Any, k: int, d: int) -> bool:
+    """Return whether the resamples that a model carries have its shape, or there are none."""
+    from spectralmirror.mixture.bootstrap import KEPT
+
+    found = getattr(model, "resamples_", None)
+    if found is None:
+        return True
+    n, C, q = len(found["converged"]), _n_scores(model), _n_covariates(model)
+    shapes: dict[str, tuple[int, ...]] = {
+        "coef": (n, k, d) if C == 1 else (n, k, C, d),
+        "intercept": (n, k) if C == 1 else (n, k, C),
+        "weights": (n, k),
+        "membership_coef": (n, k, q),
+        "membership_intercept": (n, k),
+    }
+    return bool(
+        type(found) is dict
+        and found.keys() == set(KEPT)
+        and n > 1
+        and all(_is_array(found[name], shape) for name, shape in shapes.items())
+        and found["converged"].dtype == np.bool_
+        and found["converged"].shape == (n,)
+    )
 
 
 def _n_covariates(model: Any) -> int:

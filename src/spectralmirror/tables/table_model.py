@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
+from spectralmirror.mixture.bootstrap import Bootstrap
 from spectralmirror.mixture.summary import (
     WITHIN,
     Choices,
@@ -26,7 +27,7 @@ from spectralmirror.tables.known_rows import KnownRows, known_rows
 from spectralmirror.tables.labelled_rows import LabelledRows
 from spectralmirror.tables.set_columns import ChoiceColumns
 
-__all__ = ["FittedTable", "named_features"]
+__all__ = ["FittedTable", "described_bootstrap", "named_features"]
 
 
 def named_features(X: NDArray[Any], names: Sequence[str]) -> Any:
@@ -201,6 +202,7 @@ class FittedTable:
             "shared": shared,
             "signs": signs,
             "membership": self._described_membership(),
+            "bootstrap": described_bootstrap(Bootstrap.kept(mixture)),
             "missing": self.missing,
             "about": self.about,
             "classifiers": [
@@ -239,6 +241,29 @@ class FittedTable:
     def named(self, X: NDArray[Any]) -> Any:
         """Return features as a data frame with their names, as the mixture expects them."""
         return named_features(X, self.recipe.names)
+
+
+def described_bootstrap(kept: Bootstrap | None, level: float = 0.95) -> dict[str, Any] | None:
+    """Return resamples of a mixture as plain data; None without any."""
+    if kept is None:
+        return None
+    names = letters(kept.coef.shape[1])
+    of_lines: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for line, error, lower, upper in kept.lines(level):
+        one = {} if line.label is None else {"label": line.label}
+        own = {"standard_error": error, "lower": lower, "upper": upper}
+        of_lines[names[line.component]].append(
+            {"term": line.term, **one, "estimate": _known(line.estimate)}
+            | {name: _known(value) for name, value in own.items()}
+            | {"curvature_lower": _known(line.lower), "curvature_upper": _known(line.upper)}
+        )
+    return {
+        "n": len(kept),
+        "units": kept.units,
+        "n_not_converged": int((~kept.converged).sum()),
+        "level": level,
+        "classifiers": [{"name": name, "terms": terms} for name, terms in of_lines.items()],
+    }
 
 
 def _terms(lines: Sequence[Line], component: int) -> list[dict[str, Any]]:
