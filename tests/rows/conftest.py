@@ -1,5 +1,10 @@
 """Rows, and fits of them in memory, that several tests share."""
 
+import os
+import shutil
+import sys
+import warnings
+
 import polars as pl
 import pytest
 
@@ -23,6 +28,33 @@ def expected(rows):
         for make in (mirror, mixture)
         for which, columns in options.items()
     }
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A real Spark in local mode, which tries failed tasks again."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, and there is none")
+    from pyspark.sql import SparkSession
+
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2,4]")  # local[2] would not try again
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore")
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
 
 
 @pytest.fixture

@@ -29,7 +29,15 @@ from spectralmirror.rows.sets import (
 )
 from spectralmirror.rows.types import Vector
 
-__all__ = ["ChoiceParts", "PairRange", "SetCounts", "as_rows", "sets_of_part", "whole_sets"]
+__all__ = [
+    "ChoiceParts",
+    "PairRange",
+    "SetCounts",
+    "as_rows",
+    "no_rows",
+    "sets_of_part",
+    "whole_sets",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +161,12 @@ def as_rows(part: Part, sets: ChoiceSets, *, in_pairs: bool) -> Part:
         part.places,
         traits=None if traits is None else traits[first],
     )
+
+
+def no_rows(part: Part, *, in_pairs: bool) -> Part:
+    """Return an empty part as one of rows of a mixture."""
+    keys = None if in_pairs else np.empty(0, dtype=np.int64)
+    return replace(part, y=np.empty(0, dtype=bool), choices=keys)
 
 
 def _is_sorted(order: NDArray[np.intp]) -> bool:

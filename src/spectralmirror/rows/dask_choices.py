@@ -15,7 +15,13 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from spectralmirror.rows.choice_parts import PairRange, SetCounts, as_rows, sets_of_part
+from spectralmirror.rows.choice_parts import (
+    PairRange,
+    SetCounts,
+    as_rows,
+    no_rows,
+    sets_of_part,
+)
 from spectralmirror.rows.dask import (
     _aligned,
     _blocks,
@@ -163,8 +169,7 @@ def _range(part: Part) -> PairRange | None:
 
 def _as_rows(part: Part, in_pairs: bool) -> Part:
     if not len(part):
-        keys = None if in_pairs else np.empty(0, dtype=np.int64)
-        return replace(part, y=np.empty(0, dtype=bool), choices=keys)
+        return no_rows(part, in_pairs=in_pairs)
     return as_rows(part, sets_of_part(part, contiguous=False), in_pairs=in_pairs)
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "SAME_IN_SETS",
     "ChoiceSets",
     "centred",
+    "changes_inside",
     "check_chosen",
     "check_same_in_sets",
     "check_sets",
@@ -147,10 +148,15 @@ def check_same_in_sets(values: NDArray[Any], sets: ChoiceSets, name: str) -> Non
     apart = values != np.repeat(values[sets.starts], sets.sizes)
     if apart.any():
         bad = int(sets.numbers[np.flatnonzero(apart)[0]])
-        raise ValueError(
-            f"{name} changes inside {sets.called(bad)}: a set belongs to one person, and its "
-            "number must not stand for a set of anybody else."
-        )
+        raise changes_inside(name, sets.called(bad))
+
+
+def changes_inside(name: str, called: str) -> ValueError:
+    """Return the error about a column that changes inside a set."""
+    return ValueError(
+        f"{name} changes inside {called}: a set belongs to one person, and its number must not "
+        "stand for a set of anybody else."
+    )
 
 
 def centred(X: Features, sets: ChoiceSets) -> Features:

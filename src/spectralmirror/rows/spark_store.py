@@ -213,7 +213,7 @@ def _as_batch(part: Part) -> Any:
     columns = {"X": _as_lists(part.X), "y": pa.array(part.y)}
     if part.traits is not None:
         columns["traits"] = _as_lists(part.traits)
-    for name in ("weight", "groups"):
+    for name in ("weight", "groups", "choices"):
         values = getattr(part, name)
         if values is not None:
             columns[name] = pa.array(values)
@@ -237,13 +237,13 @@ def _read(file: Any, number: int) -> Iterator[Part]:
         batch = file.get_batch(i)
         X, names = _as_matrix(batch.column("X")), batch.schema.names
         traits = _as_matrix(batch.column("traits")) if "traits" in names else None
-        y, weight, groups = (
+        y, weight, groups, choices = (
             column_values(batch.column(name)) if name in names else None
-            for name in ("y", "weight", "groups")
+            for name in ("y", "weight", "groups", "choices")
         )
         assert y is not None
         places = ((place, before, before + len(X) - 1),)
-        yield Part(X, y, weight, groups, places, traits=traits)
+        yield Part(X, y, weight, groups, places, choices=choices, traits=traits)
         before += len(X)
 
 
