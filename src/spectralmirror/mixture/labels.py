@@ -108,6 +108,6 @@ class Labels:
             apart = W - np.repeat(means, np.diff(self.set_starts, append=len(t)), axis=0)
         if self.shares is not None:
             pull, h = pull * self.shares, h * self.shares
-        pairs = apart[:, :, None] * apart[:, None] * h[:, None, None]
+        pairs = (apart * h[:, None])[:, :, None] * apart[:, None]
         gradient = np.add.reduceat(W * pull[:, None], starts, axis=0)
         return gradient, np.add.reduceat(pairs, starts, axis=0)

@@ -115,8 +115,8 @@ class PersonRows(InMemoryGroups):
     ----------
     modes, roots
         As in :class:`PersonNodes`, of all persons.
-    curvatures : ndarray of shape (k, n_persons, q, q)
-        H.
+    covariances : ndarray of shape (k, n_persons, q, q)
+        H^-1.
     sets : tuple of (ndarray of shape (R, q), ndarray of shape (R,))
         zeta_r and log w_r of each set.
     ends : ndarray of shape (n_sets,)
@@ -125,15 +125,15 @@ class PersonRows(InMemoryGroups):
 
     modes: AnyArray | None = None
     roots: AnyArray | None = None
-    curvatures: AnyArray | None = None
+    covariances: AnyArray | None = None
     sets: NodeSets = ()
     ends: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     def centre(self, of_class: int, persons: slice) -> tuple[Matrix, AnyArray] | None:
-        """Return m and H of some persons in a class; None if they are not known."""
-        if self.modes is None or self.curvatures is None or of_class >= len(self.modes):
+        """Return m and H^-1 of some persons in a class; None if they are not known."""
+        if self.modes is None or self.covariances is None or of_class >= len(self.modes):
             return None
-        return self.modes[of_class, persons], self.curvatures[of_class, persons]
+        return self.modes[of_class, persons], self.covariances[of_class, persons]
 
     def blocks(self, factor: int = 1) -> Iterator[Block]:
         """Yield whole groups, in blocks of `factor` times the usual number of rows."""
@@ -199,7 +199,7 @@ def with_person_nodes(
     root = likelihood.of_spread(parameters)
     sets = _sets(root.shape[1], n_nodes, seed)
     rows = _by_set(likelihood, len(sets))
-    modes, curvatures, first = [], [], 0
+    modes, covariances, first = [], [], 0
     for block in replace(rows, modes=None).blocks():
         t = likelihood.scores(block.X, parameters.profiles)
         W = likelihood.working(block) @ root
@@ -213,17 +213,17 @@ def with_person_nodes(
             for one, before in zip(t, near, strict=True)
         ]
         modes.append(np.stack([m for m, _ in found]))
-        curvatures.append(np.stack([H for _, H in found]))
+        covariances.append(np.stack([C for _, C in found]))
         first = here.stop
-    m, H = np.concatenate(modes, axis=1), np.concatenate(curvatures, axis=1)
-    roots = wider(root.shape[1]) * np.linalg.inv(np.linalg.cholesky(H)).swapaxes(2, 3)
-    return replace(likelihood, rows=replace(rows, modes=m, curvatures=H, roots=roots, sets=sets))
+    m, C = np.concatenate(modes, axis=1), np.concatenate(covariances, axis=1)
+    roots = wider(root.shape[1]) * np.linalg.cholesky(C)
+    return replace(likelihood, rows=replace(rows, modes=m, covariances=C, roots=roots, sets=sets))
 
 
 def of_classes(rows: GroupedRows, classes: NDArray[np.intp]) -> PersonRows:
     """Return the rows with the nodes of some of the classes."""
     found = cast(PersonRows, rows)
-    columns = {name: getattr(found, name)[classes] for name in ("modes", "roots", "curvatures")}
+    columns = {name: getattr(found, name)[classes] for name in ("modes", "roots", "covariances")}
     return replace(found, **columns)
 
 

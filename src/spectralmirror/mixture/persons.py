@@ -112,9 +112,9 @@ def _of_class(
 ) -> tuple[Vector, AnyArray, AnyArray]:
     """Return the log-likelihood, nodes and weights of all persons in one class."""
     sizes, q = np.diff(starts, append=len(t)), W.shape[1]
-    mode, H = centres_of(t, W, starts, labels)
+    mode, C = centres_of(t, W, starts, labels)
     zeta, log_w = _nodes(q)
-    root = wider(q) * np.linalg.inv(np.linalg.cholesky(H)).swapaxes(1, 2)
+    root = wider(q) * np.linalg.cholesky(C)
     z = mode[:, None] + zeta @ root.swapaxes(1, 2)
     scores = t[:, None] + np.einsum("nq,nrq->nr", W, np.repeat(z, sizes, axis=0), optimize=True)
     joint = np.add.reduceat(labels.log_f(scores.T), starts, axis=1).T
@@ -138,19 +138,30 @@ def centres_of(
     labels: Labels,
     near: tuple[Matrix, AnyArray] | None = None,
 ) -> tuple[Matrix, AnyArray]:
-    """Return m and H of each person; those at similar parameters may be given."""
+    """Return m and H^-1 of each person; those at similar parameters may be given."""
     q = W.shape[1]
     if q <= 2 or labels.sets is not None:
         return _modes(t, W, starts, labels)
     if near is None:
         near = np.zeros((len(starts), q)), np.tile(np.eye(q), (len(starts), 1, 1))
-    m, H, found = _closest(t, W, starts, labels, near)
+    m, C, found = _closest(t, W, starts, labels, near)
     if not found.all():
-        mode = _modes(t, W, starts, labels)
-        m[~found], H[~found] = (one[~found] for one in mode)
-        m, H, found = _closest(t, W, starts, labels, (m, H))
-        m[~found], H[~found] = (one[~found] for one in mode)
-    return m, H
+        rows, some = _of_persons(~found, starts, len(t))
+        one = t[rows], W[rows], some, labels[rows]
+        mode = _modes(*one)
+        again, of_again, found_again = _closest(*one, mode)
+        again[~found_again], of_again[~found_again] = (x[~found_again] for x in mode)
+        m[~found], C[~found] = again, of_again
+    return m, C
+
+
+def _of_persons(
+    chosen: NDArray[np.bool_], starts: NDArray[np.intp], n: int
+) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """Return which of n rows are those of some persons, and where these begin among them."""
+    sizes = np.diff(starts, append=n)
+    left = sizes[chosen]
+    return np.repeat(chosen, sizes), np.cumsum(left) - left
 
 
 def _closest(
@@ -160,30 +171,35 @@ def _closest(
     labels: Labels,
     near: tuple[Matrix, AnyArray],
 ) -> tuple[Matrix, AnyArray, NDArray[np.bool_]]:
-    """Return the closest normal distribution of each person, and whether it was found."""
-    sizes, m, H = np.diff(starts, append=len(t)), near[0].copy(), near[1].copy()
-    moving = np.ones(len(m), dtype=bool)
-    squares = np.full(len(m), np.inf)
+    """Return the closest normal distribution of each person, and whether it was found.
+
+    Persons whose steps are short enough are left out of the steps that follow.
+    """
+    m, C = near[0].copy(), near[1].copy()
+    squares, moving = np.full(len(m), np.inf), np.arange(len(m))
     for _ in range(FEW_STEPS):
-        roots = np.linalg.inv(np.linalg.cholesky(H)).swapaxes(1, 2)
-        along = (W[:, None] @ np.repeat(roots, sizes, axis=0))[:, 0]
-        scores = t + np.einsum("nq,nq->n", W, np.repeat(m, sizes, axis=0))
-        gradient, curvature = labels.derivatives(scores, W, starts, np.square(along).sum(axis=1))
-        gradient -= m
-        H[moving] = np.eye(W.shape[1]) + curvature[moving]
-        step = np.linalg.solve(H, gradient[:, :, None])[:, :, 0]
-        squares[moving] = (step * gradient).sum(axis=1)[moving]
-        m[moving] += step[moving]
-        moving &= ~(squares < CLOSE)
-        if not moving.any():
+        sizes = np.diff(starts, append=len(t))
+        along = (W[:, None] @ np.repeat(C[moving], sizes, axis=0))[:, 0]
+        scores = t + np.einsum("nq,nq->n", W, np.repeat(m[moving], sizes, axis=0))
+        variances = np.einsum("nq,nq->n", along, W)
+        gradient, curvature = labels.derivatives(scores, W, starts, variances)
+        gradient -= m[moving]
+        C[moving] = np.linalg.inv(np.eye(W.shape[1]) + curvature)
+        step = (C[moving] @ gradient[:, :, None])[:, :, 0]
+        squares[moving] = (step * gradient).sum(axis=1)
+        m[moving] += step
+        left = ~(squares[moving] < CLOSE)
+        if not left.any():
             break
-    return m, H, squares < 1
+        rows, starts = _of_persons(left, starts, len(t))
+        t, W, labels, moving = t[rows], W[rows], labels[rows], moving[left]
+    return m, C, squares < 1
 
 
 def _modes(
     t: Vector, W: Matrix, starts: NDArray[np.intp], labels: Labels
 ) -> tuple[Matrix, AnyArray]:
-    """Return the maximum m of each person's posterior, and minus its second derivatives H."""
+    """Return the maximum m of each person's posterior, and H^-1."""
     sizes, q = np.diff(starts, append=len(t)), W.shape[1]
 
     def scores(z: Matrix) -> Vector:
@@ -208,7 +224,7 @@ def _modes(
             step[worse] /= 2
         z = z + step
         now = height(z)
-    return z, H
+    return z, np.asarray(np.linalg.inv(H))
 
 
 @lru_cache(maxsize=8)
