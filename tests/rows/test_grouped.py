@@ -89,3 +89,28 @@ def test_rows_in_order_have_the_same_blocks():
         assert ours.X.base is not None  # a view
     assert next(iter(ordered.blocks())) is found[0]
     assert ordered.total_weight == scattered.total_weight
+
+
+@pytest.mark.parametrize("size", [1, 5])
+@pytest.mark.parametrize("contiguous", [False, True])
+def test_a_selection_is_a_sample_that_was_not_copied(contiguous, size):
+    rng = np.random.default_rng(0)
+    keys = np.arange(600).astype(np.uint64) // np.uint64(size)
+    keys = keys if contiguous else rng.permutation(keys)
+    keys[:2] = keys[0]  # some group has two rows
+    weight = rng.integers(0, 3, 600).astype(float)
+    X, y = rng.standard_normal((600, 2)), rng.choice([-1.0, 1.0], 600)
+    groups = InMemoryGroups.of(Rows(X, y, weight, 800, keys=keys))
+    drawn, found = groups.draw(120, 3, seed=1), groups.select(120, 3, seed=1)
+    assert 60 < drawn.n_present == len(drawn.rows) == found.n_present < 240
+    np.testing.assert_array_equal(found.sizes, drawn.sizes)
+    for name in ("X", "y", "weight"):
+        ours, theirs = (
+            np.concatenate([getattr(block, name) for block in one.blocks()])
+            for one in (found, drawn)
+        )
+        np.testing.assert_array_equal(ours, theirs)
+    assert (found.rows is groups.rows) == found.is_grouped == (size == 5)
+    whole = np.bincount(keys[weight > 0].astype(int))
+    drawn_keys = drawn.rows.keys[: drawn.n_present].astype(int)
+    np.testing.assert_array_equal(np.bincount(drawn_keys)[drawn_keys], whole[drawn_keys])

@@ -264,6 +264,10 @@ class GroupedRows(Protocol):
                 return InMemoryGroups.of(found, by_key=True).in_order()
             share *= 2  # few groups of many rows each
 
+    def select(self, n_rows: int, n_groups: int, seed: int) -> InMemoryGroups:
+        """Return the sample of :meth:`draw`; rows in memory are not copied before they are read."""
+        return self.draw(n_rows, n_groups, seed)
+
     def whole(self, what: str) -> InMemoryGroups:
         """Return all rows in memory; raise if `what`, which needs that, asks for too many.
 
@@ -389,9 +393,25 @@ class InMemoryGroups(GroupedRows):
 
     def draw(self, n_rows: int, n_groups: int, seed: int) -> InMemoryGroups:
         """Return a sample in memory, which needs no copy if it is every row and has no groups."""
-        if not self.is_grouped and self._is_half(n_rows, n_groups):
-            return self
-        return super().draw(n_rows, n_groups, seed)
+        if self.is_grouped:
+            return self.select(n_rows, n_groups, seed)._copied()
+        return self if self._is_half(n_rows, n_groups) else super().draw(n_rows, n_groups, seed)
+
+    def select(self, n_rows: int, n_groups: int, seed: int) -> InMemoryGroups:
+        """Return a sample, without copying it if there are groups."""
+        if not self.is_grouped:
+            return self.draw(n_rows, n_groups, seed)
+        share = _share_of_groups(self, n_rows, n_groups)
+        index = self._chosen(share, seed)
+        while not len(index):
+            share *= 2  # few groups of many rows each
+            index = self._chosen(share, seed)
+        assert self.rows.keys is not None
+        keyed = replace(self.rows, X=np.empty((len(self.rows), 0)))[index]
+        found = InMemoryGroups.of(keyed, by_key=True)
+        if found.order is None:  # no two rows of a group
+            return InMemoryGroups(self.rows[index])
+        return replace(found, rows=self.rows, order=index[found.order])
 
     def whole(self, what: str) -> InMemoryGroups:
         """Return these rows."""
@@ -399,10 +419,12 @@ class InMemoryGroups(GroupedRows):
 
     def choose_groups(self, share: float, seed: int) -> Rows:
         """Return the rows, with keys, of about this share of the groups."""
-        keys = self.rows.keys
-        assert keys is not None
+        return self.rows[self._chosen(share, seed)]
+
+    def _chosen(self, share: float, seed: int) -> NDArray[np.int64]:
+        assert self.rows.keys is not None
         index = self.present_index()
-        return self.rows[index[chosen(keys[index], share, seed)]]
+        return index[chosen(self.rows.keys[index], share, seed)]
 
     def take(self, groups: NDArray[Any]) -> InMemoryGroups:
         """Return some of the groups, given by their numbers in the order in which they are read."""
@@ -442,7 +464,10 @@ class InMemoryGroups(GroupedRows):
 
     def in_order(self) -> InMemoryGroups:
         """Return the same groups in a copy of the rows whose blocks are views, if they are not."""
-        if self.order is None or self._is_in_order:
+        return self if self._is_in_order else self._copied()
+
+    def _copied(self) -> InMemoryGroups:
+        if self.order is None:
             return self
         order = np.arange(len(self.order))
         return InMemoryGroups(self.rows[self.order], order, self.starts, self.trait_columns)

@@ -175,14 +175,16 @@ def class_sums(
                 first[c], second[c] = _sparse_sums(X[index], z[index], linear[:, index])
             return first, second
         X = X.toarray()
-    if single and X.dtype != np.float32:
-        X, origin = _in_single(X, origin), None
-    roots, linear = np.sqrt(z).astype(X.dtype), linear.astype(X.dtype, copy=False)
+    dtype = np.dtype(np.float32) if single else X.dtype
+    roots, linear = np.sqrt(z).astype(dtype), linear.astype(dtype, copy=False)
     size = max(PIECE_BYTES // (d * X.itemsize), d)
     for c, rows in enumerate(np.split(order, ends[:-1])):
         for start in range(0, len(rows), size):
             index = rows[start : start + size]
-            part = _part(X, index, origin)
+            if dtype == X.dtype:
+                part = _part(X, index, origin)
+            else:
+                part = _in_single(_part(X, index, None), origin)
             first[c] += _linear(linear[:, index], part)
             part *= roots[index, None]
             second[c] += part.T @ part

@@ -84,7 +84,7 @@ def in_groups(grouped: GroupedRows, frame: Frame, basis: Matrix) -> Model:
         others = block.of_rows(block.sums(signed)) - signed
         return u, np.column_stack([others.T, np.ones(len(u))])
 
-    some = grouped.draw(FIT_ROWS, GROUPS_TO_FIT, seed=0)
+    some = grouped.select(FIT_ROWS, GROUPS_TO_FIT, seed=0)
     parts = [(*seen(block), block.y.astype(np.float64), block.weight) for block in some.blocks()]
     u, others, y = (np.concatenate([part[i] for part in parts]) for i in range(3))
     weight = None if parts[0][3] is None else np.concatenate([part[3] for part in parts])

@@ -131,7 +131,7 @@ def flipped_pairs(frame: Frame, grouped: GroupedRows, rng: np.random.RandomState
     basis = _directions(d, None, rng)
     size = len(basis)
     n_rows = _n_rows(grouped.rows.effective_rows, d, size)
-    some = grouped.draw(FIT_ROWS, GROUPS_TO_FIT, seed=0)
+    some = grouped.select(FIT_ROWS, GROUPS_TO_FIT, seed=0)
     project = frame.projection(basis)
 
     def signed_rows(block: Block) -> Matrix:
