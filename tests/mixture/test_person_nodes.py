@@ -99,9 +99,9 @@ def test_persons_twice_are_persons_of_weight_2():
 def test_persons_have_several_sets():
     likelihood, parameters, _ = spread_problem("diagonal", n=400)
     rows = with_person_nodes(likelihood, parameters, 16, 0).rows
-    assert len(rows.sets) == N_SETS
-    assert (np.diff(rows.ends, prepend=0) > 0).sum() > N_SETS / 2
-    assert rows.ends[-1] == rows.n_groups
+    assert len(rows.placed.sets) == N_SETS
+    assert len(np.unique(rows.of_set)) > N_SETS / 2
+    assert len(rows.of_set) == rows.n_groups
 
 
 def test_classes_take_their_nodes_along():

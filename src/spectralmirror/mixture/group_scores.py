@@ -99,6 +99,8 @@ def class_scores(
     """
     if likelihood.labels is not None:
         return _label_scores(likelihood, parameters, block, posterior)
+    if block.nodes is not None:
+        return _person_scores(likelihood, block, posterior)
     k, Z = len(parameters), likelihood.working(block)
     g = pulls(block, posterior).reshape(k, -1, len(block))
     r = posterior.responsibilities.reshape(k, g.shape[1], -1).sum(axis=1)
@@ -109,10 +111,24 @@ def class_scores(
     standard = (Z @ likelihood.coordinates.from_standard).T[spread.rows]
     entries = np.zeros((k, len(spread), r.shape[1]))
     for c in range(k):
-        own = block.nodes
-        pull = spread.nodes.T @ g[c] if own is None else own.pulled(c, g[c], block.numbers)
+        pull = spread.nodes.T @ g[c]
         np.add.at(entries[c], spread.entries, block.sums(standard * pull[spread.columns]))
     return profiles, entries, r
+
+
+def _person_scores(
+    likelihood: Likelihood, block: Block, posterior: Posterior
+) -> tuple[AnyArray, AnyArray, Matrix]:
+    """Return the same if persons have nodes of their own."""
+    spread, F, r = likelihood.spread, likelihood.from_standard, posterior.responsibilities
+    assert spread is not None
+    entry = np.eye(len(spread))[spread.entries]
+    profiles, entries = [], []
+    for c in range(len(r)):
+        of_profile, of_spread = block.nodes.class_scores(posterior, c)
+        profiles.append(of_profile)
+        entries.append(((F.T @ of_spread)[:, spread.rows, spread.columns] @ entry).T)
+    return np.array(profiles), np.array(entries), r
 
 
 def _label_scores(

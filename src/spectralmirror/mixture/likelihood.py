@@ -60,8 +60,8 @@ FURTHEST, LOG_2 = 600.0, 0.7
 class Gradient(Sums):
     """Value, gradient in the units of [x - o, 1], and that of (g_l, a_l).
 
-    Without covariates the last is the sum of the responsibilities instead, shape (k, 1). The
-    gradient of B is only there if persons have nodes of their own.
+    Without covariates the last is the sum of the responsibilities instead, shape (k, 1). If persons
+    have nodes of their own, gradients are in working coordinates, and that of F B is there.
     """
 
     value: float
@@ -98,13 +98,16 @@ class Likelihood(Problem):
 
     def posterior(self, block: Block, parameters: Parameters) -> Posterior:
         """Return the responsibilities of the components for a block."""
+        if block.nodes is not None:
+            found: Posterior = block.nodes.posterior(
+                parameters.profiles, self.of_spread(parameters),
+                self.log_weights(block, parameters), self.response,
+            )  # fmt: skip
+            return found
         t = self.scores_of(block, parameters.profiles)
         if self.labels is not None:
             log_f, slopes = self.labels.log_f_and_slopes(t, block.y)
             return _normalised(self._joint(block, log_f, parameters), t, slopes)
-        if block.nodes is not None:
-            steps = block.nodes.steps(self._spread_scores(block, parameters), block.numbers)
-            t = (t[:, None] + steps).reshape(-1, len(block))
         if block.set_starts is not None:
             of = ChoiceProbabilities.of(t, block.layout)
             joint = self._joint_of_sets(block, of.log_chosen(block.chosen), parameters)
@@ -115,7 +118,7 @@ class Likelihood(Problem):
         if simple and block.starts is None:
             # as below, but without logarithms, which take most of the time
             f = 1 / (1 + np.exp(-t))  # SciPy's expit takes twice as long
-            joint = f * np.exp(self._log_weights_of_nodes(block, parameters))
+            joint = f * np.exp(self.log_weights(block, parameters))
             total = joint.sum(axis=0)
             joint /= total
             return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
@@ -125,7 +128,7 @@ class Likelihood(Problem):
             inverse += 1
             assert block.starts is not None
             products = np.multiply.reduceat(inverse, block.starts, axis=-1)
-            joint = self._log_weights_of_nodes(block, parameters) - np.log(products)
+            joint = self.log_weights(block, parameters) - np.log(products)
             slopes = np.subtract(1, np.divide(1, inverse, out=inverse), out=inverse)
         else:
             slopes = self.response.slope(t)
@@ -150,19 +153,7 @@ class Likelihood(Problem):
     @property
     def has_person_nodes(self) -> bool:
         """Whether each person has nodes of their own (:mod:`person_nodes`)."""
-        return self.spread is not None and getattr(self.rows, "modes", None) is not None
-
-    def _spread_scores(self, block: Block, parameters: Parameters) -> Matrix:
-        """Return W, whose lines are B' x_i, shape (n, q)."""
-        return np.asarray(self.working(block) @ self.of_spread(parameters))
-
-    def _log_weights_of_nodes(self, block: Block, parameters: Parameters) -> Matrix:
-        """Return the log weights of all components as the rows see them, shape (k R, n_groups)."""
-        found = self.log_weights(block, parameters)
-        if block.nodes is None:
-            return found
-        ratios = block.nodes.log_ratios()
-        return np.asarray((found[:, None] + ratios).reshape(-1, ratios.shape[2]))
+        return self.spread is not None and getattr(self.rows, "placed", None) is not None
 
     def covariates(self, block: Block) -> Matrix | None:
         """Return [z, 1] for the groups of a block; None if there are no covariates."""
@@ -249,7 +240,7 @@ class Likelihood(Problem):
     def _joint(self, block: Block, log_f: Matrix, parameters: Parameters) -> Matrix:
         _, shares = block.shares
         joint = block.sums(log_f if shares is None else log_f * shares)
-        return joint + self._log_weights_of_nodes(block, parameters)
+        return joint + self.log_weights(block, parameters)
 
     def _joint_of_sets(self, block: Block, log_chosen: Matrix, parameters: Parameters) -> Matrix:
         """As :meth:`_joint`, from one number for each choice set."""
@@ -261,14 +252,17 @@ class Likelihood(Problem):
     def evaluate(self, parameters: Parameters) -> tuple[float, Vector]:
         """Return L(theta) and its gradient: one pass over the rows."""
         sums = reduce(self.rows, partial(self._gradient, parameters=self.expanded(parameters)))
-        k, pulls = len(parameters), sums.profiles @ self.coordinates.of_rows.T
+        k, pulls = len(parameters), sums.profiles
+        if not self.has_person_nodes:
+            pulls = pulls @ self.coordinates.of_rows.T
         pulls = pulls if self.labels is None else self.labels.pulled(pulls)
         of_spread = np.empty(0)
         if self.spread is not None:
             pulls = pulls.reshape(k, -1, pulls.shape[1])
             slopes = sums.of_spread
             if not self.has_person_nodes:
-                slopes = self.from_standard.T @ pulls.sum(axis=0).T @ self.spread.nodes
+                slopes = pulls.sum(axis=0).T @ self.spread.nodes
+            slopes = self.from_standard.T @ slopes
             of_spread = self.spread.pulled(slopes) + self.spread.prior_slope(parameters.spread)
             pulls = pulls.sum(axis=1)
         share, slope, _ = self.shrinkage(parameters)
@@ -288,9 +282,7 @@ class Likelihood(Problem):
 
     def pieces(self, block: Block, n_components: int) -> Iterator[Block]:
         """Yield parts of a block that are small enough for temporaries of all scores."""
-        if block.nodes is not None:
-            yield from block.nodes.pieces(block)
-        elif self.spread is None and self.labels is None:
+        if block.nodes is not None or (self.spread is None and self.labels is None):
             yield block
         else:
             yield from block.pieces(TEMPORARIES * n_components * self.n_contrasts)
@@ -299,23 +291,26 @@ class Likelihood(Problem):
         posterior = self.posterior(block, parameters)
         w, shares = block.shares
         r, found = posterior.responsibilities, posterior.log_likelihood
-        r = r if w is None else r * w
+        r, of_spread = r if w is None else r * w, np.empty((0, 0))
+        if block.nodes is not None:
+            profiles, of_spread = block.nodes.gradient(posterior, w)
+            return self._gathered(block, parameters, found, profiles, r, of_spread)
         if self.labels is not None:
             g = self.labels.of_labels(block.of_rows(r)) * posterior.slopes
             g = g if shares is None else g * shares
         else:
             g = block.of_rows(r) * posterior.slopes
             g *= block.y if shares is None else block.y * shares
-        of_spread = np.empty((0, 0))
-        if block.nodes is not None:
-            k = len(parameters)
-            tied, g = g.reshape(k, -1, len(block)), g.reshape(k, -1, len(block)).sum(axis=1)
-            r = r.reshape(k, -1, r.shape[1]).sum(axis=1)
-            pulled = added(block.nodes.pulled(c, tied[c], block.numbers) for c in range(k))
-            standard = self.working(block) @ self.coordinates.from_standard
-            of_spread = standard.T @ pulled.T
         part = shifted(block.X, self.coordinates.shift)
         profiles = np.column_stack([rows_product(g.astype(block.X.dtype), part), g.sum(axis=1)])
+        return self._gathered(block, parameters, found, profiles, r, of_spread)
+
+    def _gathered(
+        self, block: Block, parameters: Parameters, found: Vector, profiles: Matrix, r: Matrix,
+        of_spread: Matrix,
+    ) -> Gradient:  # fmt: skip
+        """Add the value, and the gradient of (g_l, a_l), from weighted responsibilities."""
+        w = block.shares[0]
         Z, of_weights = self.covariates(block), r.sum(axis=1)[:, None]
         if Z is not None:
             p = np.exp(self.log_weights(block, parameters, possible=False))

@@ -1,27 +1,29 @@
 """Second derivatives of the likelihood if each person has nodes of their own.
 
 With x_i in working coordinates and z_r the nodes of a person in class l, the score t_ilr =
-<v_l + F B z_r, x_i> has the derivatives c_ir = E' (x_i (x) [1, z_r]) in v_l and the entries of B,
+<v_l + F B z_r, x_i> has the derivatives c_ir = E' (x_i (x) [z_r, 1]) in v_l and the entries of B,
 for a fixed E. Row i contributes sum_r r_lr (log f)''(t_ilr) c_ir c_ir', which is
 
-    E' (x_i x_i' (x) A_i) E,   A_i = sum_r r_lr (log f)'' [1, z_r] [1, z_r]',
+    E' (x_i x_i' (x) A_i) E,   A_i = sum_r r_lr (log f)'' [z_r, 1] [z_r, 1]',
 
-and a person sum_r r_lr s_r s_r', s_r = E' (sum_i (log f)' x_i (x) [1, z_r]).
+and a person sum_r r_lr s_r s_r', s_r = E' (sum_i (log f)' x_i (x) [z_r, 1]).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from spectralmirror.mixture.group_scores import curvature_of_scores, row_derivatives
+from spectralmirror.mixture.group_scores import curvature_of_scores
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.person_pieces import PersonPosterior
 from spectralmirror.rows.grouped import Block
-from spectralmirror.rows.reduce import Sums, added, reduce
+from spectralmirror.rows.reduce import Sums, reduce
 from spectralmirror.rows.types import AnyArray, Matrix
 
 __all__ = ["person_hessian", "person_split_matrices"]
@@ -79,13 +81,8 @@ def person_split_matrices(likelihood: Likelihood, parameters: Parameters) -> Any
 
 
 def _sums(likelihood: Likelihood, parameters: Parameters) -> PersonCurvature:
-    of = partial(_of_block, likelihood=likelihood, parameters=parameters)
-    return reduce(likelihood.rows, of)
-
-
-def _of_block(block: Block, likelihood: Likelihood, parameters: Parameters) -> PersonCurvature:
     of = partial(_of_piece, likelihood=likelihood, parameters=parameters)
-    return added(map(of, likelihood.pieces(block, len(parameters))))
+    return reduce(likelihood.rows, of)
 
 
 def _directions(likelihood: Likelihood) -> AnyArray:
@@ -94,56 +91,33 @@ def _directions(likelihood: Likelihood) -> AnyArray:
     assert spread is not None
     p, q = len(F), spread.nodes.shape[1]
     found = np.zeros((p, 1 + q, p + len(spread)))
-    found[:, 0, :p] = np.eye(p)
+    found[:, q, :p] = np.eye(p)
     for row, column, entry in zip(spread.rows, spread.columns, spread.entries, strict=True):
-        found[:, 1 + column, p + entry] += F[:, row]
+        found[:, column, p + entry] += F[:, row]
     return found
 
 
 def _of_piece(block: Block, likelihood: Likelihood, parameters: Parameters) -> PersonCurvature:
-    posterior, k = likelihood.posterior(block, parameters), len(parameters)
-    weighted, g, h = row_derivatives(likelihood, block, posterior)
-    Z, q = likelihood.working(block), likelihood.spread.nodes.shape[1]  # type: ignore[union-attr]
-    pairs = (Z[:, :, None] * Z[:, None]).reshape(len(Z), -1)
-    second = (block.of_rows(weighted) * h).reshape(k, -1, len(Z))
-    zeta = np.column_stack([np.ones(len(block.nodes.zeta)), block.nodes.zeta])
-    of_zeta = (zeta[:, :, None] * zeta[:, None]).reshape(len(zeta), -1)
-    M = _from_zeta(block, k, q)
-    of_rows = np.empty((k, pairs.shape[1], of_zeta.shape[1]))
-    for c in range(k):
-        A = (second[c].T @ of_zeta).reshape(-1, 1 + q, 1 + q)
-        to_z = M[c][block.numbers]
-        A = to_z @ A @ to_z.swapaxes(1, 2)
-        of_rows[c] = pairs.T @ A.reshape(len(Z), -1)
-    of_persons = _of_persons(block, likelihood, Z, g, weighted.reshape(k, -1, weighted.shape[1]))
+    posterior = cast(PersonPosterior, likelihood.posterior(block, parameters))
+    w = block.shares[0]
+    classes = range(len(parameters))
+    of_rows = [block.nodes.second_of_rows(posterior, c, likelihood.response, w) for c in classes]
+    of_persons = [_of_persons(block, likelihood, posterior, c) for c in classes]
     return PersonCurvature(
-        of_rows, of_persons, *curvature_of_scores(block, likelihood, parameters, posterior)
-    )
-
-
-def _from_zeta(block: Block, k: int, q: int) -> AnyArray:
-    """Return the matrices that take [1, zeta] to [1, z], shape (k, n_groups, 1 + q, 1 + q)."""
-    found = np.zeros((k, len(block.sizes), 1 + q, 1 + q))
-    found[..., 0, 0] = 1
-    found[..., 1:, 0] = block.nodes.modes
-    found[..., 1:, 1:] = block.nodes.roots
-    return found
+        np.array(of_rows), np.array(of_persons),
+        *curvature_of_scores(block, likelihood, parameters, posterior),
+    )  # fmt: skip
 
 
 def _of_persons(
-    block: Block, likelihood: Likelihood, Z: Matrix, g: Matrix, weighted: AnyArray
-) -> AnyArray:
-    """Return sum_G sum_r r_lr s_r s_r' of each class; r_lr have shape (k, R, n_groups)."""
-    spread, places = likelihood.spread, block.nodes.places()
+    block: Block, likelihood: Likelihood, posterior: PersonPosterior, of_class: int
+) -> Matrix:
+    """Return sum_G sum_r r_lr s_r s_r' of one class."""
+    spread, F, w = likelihood.spread, likelihood.coordinates.from_standard, block.shares[0]
     assert spread is not None
-    entry = np.zeros((len(spread.entries), len(spread)))
-    entry[np.arange(len(entry)), spread.entries] = 1
-    signed, found = g * block.y, []
-    S = np.stack([block.sums(signed * one) for one in Z.T], axis=2)  # (k R, n_groups, p)
-    S = S.reshape(*weighted.shape, -1)
-    F = likelihood.coordinates.from_standard
-    for s, r, z in zip(S, weighted, places, strict=True):
-        of_B = ((s @ F[:, spread.rows]) * z[..., spread.columns]) @ entry
-        both = np.concatenate([s, of_B], axis=2).reshape(r.size, -1)
-        found.append(both.T @ (both * r.reshape(-1, 1)))
-    return np.array(found)
+    entry = np.eye(len(spread))[spread.entries]
+    s, z = block.nodes.scores_at_nodes(posterior, of_class), block.nodes.nodes(of_class)
+    of_B = entry.T @ ((F.T @ s)[:, spread.rows] * z[:, spread.columns])
+    both = np.concatenate([s, of_B], axis=1)
+    weights = posterior.weights[of_class] if w is None else posterior.weights[of_class] * w[:, None]
+    return np.asarray(((both * weights[:, None]) @ both.swapaxes(1, 2)).sum(axis=0))

@@ -70,14 +70,14 @@ class Block:
         if len(self) <= n_rows:
             yield self
             return
-        starts = np.arange(len(self)) if self.starts is None else self.starts
+        starts = self.first_rows
         firsts = np.searchsorted(starts, np.arange(0, len(self), n_rows))
         for first, last in pairwise(np.unique(np.append(firsts, len(starts)))):
             yield self.part(slice(first, last))
 
     def part(self, groups: slice) -> Block:
         """Return consecutive groups."""
-        starts = np.arange(len(self)) if self.starts is None else self.starts
+        starts = self.first_rows
         begin = starts[groups.start]
         end = starts[groups.stop] if groups.stop < len(starts) else len(self)
         here = slice(begin, end)
@@ -93,13 +93,12 @@ class Block:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of rows of each group."""
-        starts = np.arange(len(self.y)) if self.starts is None else self.starts
-        return np.diff(starts, append=len(self.y))
+        return np.diff(self.first_rows, append=len(self.y))
 
     @cached_property
-    def numbers(self) -> NDArray[np.int64]:
-        """The number of each row's group in this block."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+    def first_rows(self) -> NDArray[np.int64]:
+        """First row of each group; every row if every row is its own group."""
+        return np.arange(len(self)) if self.starts is None else self.starts
 
     @cached_property
     def set_starts(self) -> NDArray[np.int64] | None:
