@@ -150,7 +150,8 @@ def test_effects_and_errors_by_finite_differences(options):
         ]
     ) / 2e-4  # fmt: skip
     variances = np.einsum("icj,ih,hcj->cj", slopes, mixture.covariance_, slopes)
-    np.testing.assert_allclose(found.standard_error, np.sqrt(variances), rtol=1e-4)
+    variances = np.maximum(variances, 0)  # of a coefficient held at 0 it is a rounding error
+    np.testing.assert_allclose(found.standard_error, np.sqrt(variances), rtol=1e-4, atol=1e-9)
     np.testing.assert_allclose((found.lower + found.upper) / 2, found.estimate)
 
 

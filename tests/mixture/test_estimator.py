@@ -327,5 +327,6 @@ def test_documented_attributes_are_those_of_a_fit():
     named = re.findall(r"^    (\w+_(?:, \w+_)*) :", lines, re.M)
     documented = {name for line in named for name in line.split(", ")}
     found = {name for name in vars(fitted(X, y)) if name.endswith("_") and name[0] != "_"}
-    assert documented - found == {"n_scans_", "feature_names_in_", "membership_names_in_"}
+    of_other_data = {"n_scans_", "feature_names_in_", "membership_names_in_"}
+    assert documented - found == {*of_other_data, "resamples_"}
     assert found <= documented

@@ -14,6 +14,7 @@ from spectralmirror.mixture.preprocessing import (
     whiten,
 )
 from spectralmirror.rows.memory import Rows
+from spectralmirror.subspace.stacked import direction
 from tests.helpers.mixtures import drawn, fitted
 from tests.helpers.rows import in_groups
 
@@ -57,6 +58,7 @@ def test_the_spectral_subspace_is_that_of_the_default_mirror():
 
 def test_another_number_of_components_costs_one_pass(monkeypatch):
     """What does not depend on k is computed once: only the Gauss-Newton step reads rows again."""
+    monkeypatch.setattr(direction, "FIT_ROWS", 2000)  # then reading the sample is not a pass
     X, y, _ = drawn(5000, 8, profile_norm=8.0)
     rows, passes = Rows(X, y.astype(float)), []
     several = prepared(rows, several=True)

@@ -72,7 +72,7 @@ def bootstrap(
 
     For example:
 
-        spectralmirror bootstrap model.skops ratings.csv -n 1000 --jobs -1 -o model.skops
+        spectralmirror bootstrap model.skops ratings.csv -n 1000 --jobs -1
     """
     n_jobs = checked_jobs(jobs)
     if output is not None:

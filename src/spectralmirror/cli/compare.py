@@ -129,9 +129,9 @@ def compare(
 
     For example:
 
-        spectralmirror compare ratings.csv --label liked --group session --max-components 4
+        spectralmirror compare ratings.csv --label liked --max-components 4
 
-        spectralmirror compare ratings.csv --label liked -o comparison.json --plot comparison.svg
+        spectralmirror compare ratings.csv --label liked --plot compared.svg
 
         spectralmirror report model.skops ratings.csv --comparison comparison.json
     """

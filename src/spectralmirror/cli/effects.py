@@ -63,7 +63,7 @@ def effects(
 
         spectralmirror effects model.skops ratings.csv
 
-        spectralmirror effects model.skops ratings.csv --features price --ratio minutes/price
+        spectralmirror effects model.skops ratings.csv --ratio minutes/price
     """
     with one_sentence_errors(quiet, kept=""), progress_bar(quiet) as listen:
         from spectralmirror.rows.files.readers import count_rows, readers_of
