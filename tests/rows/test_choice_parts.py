@@ -110,6 +110,21 @@ def test_dask_without_persons():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("n_parts", [1, 9])
+def test_sets_of_two_persons_on_dask(n_parts):
+    """They are named wherever the two persons are: both have a chosen row in "their" set."""
+    da = pytest.importorskip("dask.array")
+    frame = survey(20, sizes=False)
+    X, chosen, case, who = arrays(frame)
+    case = np.where(case == case[-1], case[0], case)
+    chunk = -(-len(X) // n_parts)
+    X, chosen, case, who = (
+        da.from_array(v, chunks=(chunk, 3)[: v.ndim]) for v in (X, chosen, case, who)
+    )
+    with pytest.raises(ValueError, match=r"groups changes inside set 100 of choices: a set"):
+        ChoiceMixture(1).fit(X, chosen, choices=case, groups=who)
+
+
 def test_weights_of_sets():
     frame = survey(60)
     weight = (frame["who"] % 3).to_numpy().astype(float)  # some persons do not count

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from spectralmirror import scan
@@ -119,6 +120,113 @@ def test_membership_and_known_classes(rows):
     there = dd.from_pandas(changed, npartitions=3)
     with pytest.raises(ValueError, match=f"change inside group {frame['who'].iloc[17]}:"):
         mixture().fit(there[NAMES], there["y"], groups=there["who"], membership=there["age"])
+
+
+class Foreign:
+    """A chunk of another sparse package, as the package sparse has them."""
+
+    def __init__(self, X):
+        self.X, self.shape, self.dtype, self.ndim = X, X.shape, X.dtype, 2
+
+    def to_scipy_sparse(self):
+        return sparse.coo_matrix(self.X)
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("Cannot convert a sparse array to dense automatically.")
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("kind", ["dense", "csr", "coo", "foreign", "frame"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_wide_and_sparse_chunks(kind, wide, rows):
+    """Columns in chunks of their own, and chunks that are sparse."""
+    X, y, groups, _ = rows
+    X = np.where(np.abs(X) < 0.7, 0, X)
+    chunks = ((1500, 2500), (2, 3) if wide else (5,))
+    there = da.from_array(X, chunks=chunks)
+    if kind == "frame":
+        frame = pd.DataFrame(X).astype(pd.SparseDtype(float, 0.0))
+        there = dd.from_pandas(frame, npartitions=2)
+        chunks = (there.map_partitions(len).compute().tolist(),)
+    elif kind == "foreign":
+        if wide:
+            pytest.skip("Dask joins chunks of types that it knows")
+        there = there.map_blocks(Foreign, dtype=X.dtype, meta=np.empty((0, 0)))
+    elif kind != "dense":
+        there = there.map_blocks(getattr(sparse, f"{kind}_array"))
+    columns = lazy(y, tuple(chunks[0])), lazy(groups, (1000, 3000))
+    if kind == "frame":
+        columns = columns[0], lazy(groups, tuple(chunks[0]))
+    expected = mixture().fit(X, y, groups=groups)
+    found = mixture().fit(there, columns[0], groups=columns[1])
+    assert_alike(found, expected)
+    assert_alike(mirror().fit(there, columns[0]), mirror().fit(X, y))
+    P = expected.predict_proba(there).compute()
+    np.testing.assert_allclose(P, expected.predict_proba(X), rtol=1e-12)
+
+
+def test_joined_columns_make_no_large_chunks(monkeypatch, rows):
+    """Rows are divided where columns were; sparse chunks, which are small, stay whole."""
+    from spectralmirror.rows.dask_features import whole_rows
+
+    monkeypatch.setattr("spectralmirror.rows.dask_features.CHUNK_BYTES", 8000)
+    X = da.from_array(rows[0], chunks=((1500, 0, 2500), (1, 4)))
+    found = whole_rows(X)
+    assert found.chunks[1] == (5,)
+    assert max(found.chunks[0]) * 5 <= 2500 * 4  # no larger than before
+    assert sum(found.chunks[0][:2]) == 1500
+    np.testing.assert_array_equal(found.compute(), rows[0])
+    assert whole_rows(X.map_blocks(sparse.csr_array)).chunks == ((1500, 0, 2500), (5,))
+    assert_alike(mirror().fit(X, rows[1]), mirror().fit(*rows[:2]))
+
+
+@pytest.mark.parametrize(("n", "n_rounds"), [(1, 1), (3, 1), (5, 2), (9, 2), (28, 4)])
+def test_rows_are_sent_on_digit_by_digit(n, n_rounds, monkeypatch):
+    from spectralmirror.rows import dask_shuffle
+
+    monkeypatch.setattr(dask_shuffle, "MOST_PIECES", 3)
+    keys = np.random.default_rng(0).integers(0, 2**63, 700).astype(np.uint64)
+    rows = np.column_stack([keys, np.arange(700, dtype=np.uint64)])
+    there = [dask.delayed(part) for part in np.array_split(rows, n)]
+    joins = []
+
+    def join(*parts):
+        joins.append(len(parts))
+        return np.concatenate(parts)
+
+    found = dask_shuffle.shuffled(there, lambda part: part[:, 0], lambda p, i: p[i], join)
+    found = dask.compute(*found, scheduler="sync")
+    assert len(found) == n
+    assert max(joins) <= 3
+    assert n * n_rounds <= len(joins) <= 3**n_rounds * n_rounds
+    for i, part in enumerate(found):
+        np.testing.assert_array_equal(part, rows[keys % np.uint64(n) == i])  # in their order
+
+
+@pytest.mark.usefixtures("client")
+def test_scattered_groups_stay_on_the_cluster(monkeypatch):
+    """A fit with groups brings sums and samples to the client, and no column of the rows."""
+    import spectralmirror.rows.dask
+
+    computed, sizes = spectralmirror.rows.dask._computed, []
+
+    def measured(values):
+        found = computed(values)
+        sizes.append(len(pickle.dumps(found)))
+        return found
+
+    monkeypatch.setattr("spectralmirror.rows.dask._computed", measured)
+    monkeypatch.setattr("spectralmirror.rows.dask_shuffle.MOST_PIECES", 2)
+    for module in ("direction", "sign_flips", "gauss_newton"):
+        monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.FIT_ROWS", 500)
+    for module in ("sign_flips", "gauss_newton"):
+        monkeypatch.setattr(f"spectralmirror.subspace.stacked.{module}.GROUPS_TO_FIT", 100)
+    X, y, groups, _ = mixture_rows(60_000, 5)
+    chunks = (12_000,) * 5
+    there = {"groups": da.from_array(groups, chunks=7_000)}
+    found = mirror().fit(lazy(X, chunks), lazy(y, chunks), **there)
+    assert max(sizes) < 100_000  # where the column of groups alone has 480,000 bytes
+    assert_alike(found, mirror().fit(X, y, groups=groups))
 
 
 def test_predictions_are_lazy(rows):

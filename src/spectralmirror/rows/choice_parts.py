@@ -35,6 +35,7 @@ __all__ = [
     "SetCounts",
     "as_rows",
     "no_rows",
+    "set_keys",
     "sets_of_part",
     "whole_sets",
 ]

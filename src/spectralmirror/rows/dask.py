@@ -18,7 +18,8 @@ import numpy as np
 from scipy import sparse
 
 from spectralmirror.rows.checks import is_dask
-from spectralmirror.rows.column_types import check_columns, common_dtype
+from spectralmirror.rows.dask_features import blocks_of, matrix_of, scipy_rows, whole_rows
+from spectralmirror.rows.dask_shuffle import shuffled
 from spectralmirror.rows.extras import needs_extra
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.memory import Rows
@@ -43,7 +44,8 @@ def dask_rows(
     X: Any, y: Any, groups: Any, sample_weight: Any, membership: Any = None, known: Any = None
 ) -> tuple[PartitionedGroups, Any]:
     """Return the rows of Dask collections, and the names of the features if they have names."""
-    names, dtype, blocks = _blocks(X)
+    X = whole_rows(X)
+    names, dtype, blocks = blocks_of(X)
     columns = {
         "y": y, "sample_weight": sample_weight, "groups": groups, "membership": membership,
         "known": known,
@@ -77,7 +79,8 @@ def lazily(
     """
     import dask.array as da
 
-    _, _, blocks = _blocks(X)
+    X = whole_rows(X)
+    _, _, blocks = blocks_of(X)
     named = zip(names, columns, strict=True)
     others = [_aligned(name, values, X, len(blocks)) for name, values in named]
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(blocks)
@@ -110,7 +113,8 @@ class DaskFeatures:
     @classmethod
     def of(cls, X: Any, sample_weight: Any, check: Callable[[Any], Any]) -> DaskFeatures:
         """Cut the weights into the partitions of X."""
-        _, _, blocks = _blocks(X)
+        X = whole_rows(X)
+        _, _, blocks = blocks_of(X)
         weights = _aligned("sample_weight", sample_weight, X, len(blocks))
         return cls(list(zip(blocks, weights, strict=True)), check)
 
@@ -151,11 +155,9 @@ class DaskGroups:
         """Send every row to the partition that its group's key determines."""
         import dask
 
-        n, encoding = len(rows.parts.tasks), _literal(rows.encoding)
-        rows_of_parts = enumerate(rows.parts.tasks)
-        split = [_delayed(_split, encoding, n, i, *row) for i, row in rows_of_parts]
-        pieces = [[_delayed(getitem, one, j) for one in split] for j in range(n)]
-        together = [_delayed(_together, *parts) for parts in pieces]
+        encoding = _literal(rows.encoding)
+        there = [_delayed(_keyed_rows, encoding, i, *row) for i, row in enumerate(rows.parts.tasks)]
+        together = shuffled(there, _keys, getitem, _together)
         rows.passes["rows"] += 1
         return cls(list(dask.persist(*together)))
 
@@ -165,20 +167,6 @@ class DaskGroups:
         values = [_delayed(_apply_to_groups, shared, task) for task in self.tasks]
         found: T | None = _computed(values)
         return found
-
-
-def _blocks(X: Any) -> tuple[Any, np.dtype[Any], list[Any]]:
-    """Return the names of the features, their precision, and a task per partition."""
-    if hasattr(X, "columns"):
-        check_columns(dict(zip(X.columns, X.dtypes, strict=True)))
-        return list(X.columns), common_dtype(X.dtypes), list(X.to_delayed())
-    check_columns({"X": X.dtype} if X.dtype != object else {})
-    if getattr(X, "ndim", 0) != 2 or np.isnan(X.shape[1]):
-        raise ValueError(
-            "X must be a table of rows and columns (Expected 2D array), with a known number of "
-            "columns: use X.reshape(-1, 1) for a single feature."
-        )
-    return None, common_dtype([X.dtype]), list(X.rechunk({1: -1}).to_delayed()[:, 0])
 
 
 def _aligned(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
@@ -219,7 +207,7 @@ def _lengths(X: Any) -> Any:
     if np.isnan(lengths).any():
         import dask
 
-        _, _, blocks = _blocks(X)
+        _, _, blocks = blocks_of(X)
         lengths = dask.compute(*[_delayed(_length, block) for block in blocks])
     return lengths
 
@@ -253,7 +241,10 @@ def _computed(values: list[Any]) -> Any:
 
 def _applied(method: Callable[..., Any], empty: Any, X: Any, *columns: Any) -> Any:
     """Apply a method to a partition, which may have no rows."""
-    return method(X, *columns).astype(empty.dtype, copy=False) if X.shape[0] else empty
+    if not X.shape[0]:
+        return empty
+    X = X if hasattr(X, "columns") else scipy_rows(X)
+    return method(X, *columns).astype(empty.dtype, copy=False)
 
 
 def _apply(function: Callable[[int, int, Part], T], number: int, *columns: Any) -> T:
@@ -264,7 +255,7 @@ def _of_features(shared: Any, X: Any, weight: Any) -> Any:
     check, statistic, factor = shared
     if not X.shape[0]:
         return None
-    X = check(X)
+    X = check(scipy_rows(X))
     weight = None if weight is None else np.broadcast_to(_column(weight), X.shape[0])
     return reduce(Rows(X, np.zeros(X.shape[0]), weight), statistic, factor=factor)
 
@@ -298,7 +289,7 @@ def _part(
     number: int, X: Any, y: Any, weight: Any, groups: Any, membership: Any, known: Any
 ) -> Part:
     place = f"partition {number}"
-    matrix = X.tocsr() if sparse.issparse(X) else _matrix(X, place)
+    matrix = matrix_of(X, place)
     n = matrix.shape[0]
     weight = np.full(n, weight) if weight is not None and np.ndim(weight) == 0 else weight
     columns = [None if v is None else _column(v) for v in (y, weight, groups)]
@@ -315,28 +306,17 @@ def _part(
     return Part(matrix, columns[0], columns[1], columns[2], ((place, 0, n - 1),), traits=traits)
 
 
-def _matrix(X: Any, place: str) -> Any:
-    """Return the rows of a partition as an array, with NaN for missing values."""
-    matrix = np.asarray(X)
-    if matrix.dtype != object:
-        return matrix
-    try:
-        if hasattr(X, "columns"):
-            return X.to_numpy(dtype=np.float64, na_value=np.nan)
-        return matrix.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"X must hold numbers, but does not in {place}: {error}.") from None
-
-
 def _column(values: Any) -> Any:
     array = np.asarray(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def _split(encoding: Encoding, n: int, number: int, *columns: Any) -> list[Rows]:
-    rows = encoding.rows(_part(number, *columns), keyed=True)
-    target = rows.keys % np.uint64(n)  # type: ignore[operator]
-    return [rows[np.flatnonzero(target == j)] for j in range(n)]
+def _keyed_rows(encoding: Encoding, number: int, *columns: Any) -> Rows:
+    return encoding.rows(_part(number, *columns), keyed=True)
+
+
+def _keys(rows: Rows) -> Any:
+    return rows.keys
 
 
 def _together(*parts: Rows) -> Rows:

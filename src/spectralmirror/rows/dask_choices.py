@@ -13,6 +13,7 @@ from operator import getitem
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from spectralmirror.rows.choice_parts import (
@@ -20,21 +21,24 @@ from spectralmirror.rows.choice_parts import (
     SetCounts,
     as_rows,
     no_rows,
+    set_keys,
     sets_of_part,
 )
 from spectralmirror.rows.dask import (
     _aligned,
-    _blocks,
     _column,
     _computed,
     _delayed,
     _literal,
     _part,
 )
+from spectralmirror.rows.dask_features import blocks_of, whole_rows
+from spectralmirror.rows.dask_shuffle import shuffled
 from spectralmirror.rows.grouped import InMemoryGroups
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import RemoteRows
 from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows
+from spectralmirror.rows.sets import changes_inside
 from spectralmirror.rows.survey import Encoding, Survey
 from spectralmirror.rows.traits import trait_columns
 
@@ -55,20 +59,21 @@ def dask_choices(
     """Return the rows of Dask collections, the names of the features, and the number of sets."""
     import dask
 
-    names, dtype, blocks = _blocks(X)
+    X = whole_rows(X)
+    names, dtype, blocks = blocks_of(X)
     persons = choices if groups is None else groups
     columns = {
         "choices": choices, "chosen": chosen, "sample_weight": sample_weight, "groups": persons,
         "membership": membership, "known": known,
     }  # fmt: skip
     aligned = [_aligned(name, values, X, len(blocks)) for name, values in columns.items()]
-    n = len(blocks)
-    split = [
-        _delayed(_split, n, i, block, *row)
+    there = [
+        _delayed(_named_part, i, block, *row)
         for i, (block, *row) in enumerate(zip(blocks, *aligned, strict=True))
     ]
-    pieces = [[_delayed(getitem, one, j) for one in split] for j in range(n)]
-    together = list(dask.persist(*[_delayed(_together, *parts) for parts in pieces]))
+    together = list(dask.persist(*shuffled(there, _persons, _rows_of, _together)))
+    if groups is not None:
+        _check_persons(together)
     counts: SetCounts = _computed([_delayed(_counted, one) for one in together])
     in_pairs = counts.in_pairs
     if in_pairs:
@@ -126,8 +131,8 @@ def _of_persons(function: Callable[[InMemoryGroups], T], encoding: Encoding, par
     return function(InMemoryGroups.of(encoding.rows(part, keyed=True)))
 
 
-def _split(n: int, number: int, X: Any, choices: Any, *columns: Any) -> list[Part]:
-    """Return the rows of a partition for each partition that they are sent to."""
+def _named_part(number: int, X: Any, choices: Any, *columns: Any) -> Part:
+    """Return the rows of a partition, with their choice sets."""
     part = _part(number, X, *columns)
     sets = _column(choices)
     if sets.shape != (len(part),):
@@ -135,9 +140,11 @@ def _split(n: int, number: int, X: Any, choices: Any, *columns: Any) -> list[Par
             f"X has {len(part)} rows in partition {number} but choices has shape {sets.shape}: "
             "partition them alike."
         )
-    part = replace(part, choices=sets, places=())
-    target = replace(part, weight=None).keys % np.uint64(n)  # rows of weight 0, too
-    return [_rows_of(part, np.flatnonzero(target == j)) for j in range(n)]
+    return replace(part, choices=sets, places=())
+
+
+def _persons(part: Part) -> Any:
+    return replace(part, weight=None).keys  # rows of weight 0, too
 
 
 def _rows_of(part: Part, rows: Any) -> Part:
@@ -157,6 +164,43 @@ def _together(*parts: Part) -> Part:
         rest = Part.joined([replace(part, X=np.empty((len(part), 0))) for part in present])
         return replace(rest, X=X)
     return Part.joined(present)
+
+
+def _check_persons(together: list[Any]) -> None:
+    """Raise if a set belongs to several persons, whose rows may be in different partitions."""
+    pairs = [_delayed(_set_and_person, one) for one in together]
+    by_set = shuffled(pairs, _first_column, getitem, _stacked)
+    found = _computed([_delayed(_set_of_several, one) for one in by_set])
+    if found:
+        names = _computed([_delayed(_named, one, found[0]) for one in together])
+        raise changes_inside("groups", f"set {names[0]!r} of choices")
+
+
+def _set_and_person(part: Part) -> NDArray[np.uint64]:
+    if not len(part):
+        return np.empty((0, 2), dtype=np.uint64)
+    return np.unique(np.column_stack([set_keys(part, "choices"), _persons(part)]), axis=0)
+
+
+def _first_column(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return pairs[:, 0]
+
+
+def _stacked(*pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return np.unique(np.concatenate(pairs), axis=0)
+
+
+def _set_of_several(pairs: NDArray[np.uint64]) -> list[np.uint64]:
+    """Return the key of a set that appears with several persons, in a list."""
+    return list(pairs[1:, 0][pairs[1:, 0] == pairs[:-1, 0]][:1])
+
+
+def _named(part: Part, key: np.uint64) -> list[Any]:
+    """Return the name of the set that has a key, in a list; an empty one if it is not here."""
+    if not len(part):
+        return []
+    names: list[Any] = np.asarray(part.choices)[set_keys(part, "choices") == key][:1].tolist()
+    return names
 
 
 def _counted(part: Part) -> SetCounts:
