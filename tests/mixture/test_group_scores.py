@@ -80,7 +80,7 @@ def test_products_of_blocks_and_pieces_of_any_size_and_order(size, monkeypatch):
     likelihood, parameters, groups = spread_problem("full", weighted=True, n=200)
     expected = score_products(likelihood, parameters)
     moved = in_blocks(likelihood, groups, 50 * size, np.random.default_rng(0).permutation(200))
-    monkeypatch.setattr("spectralmirror.rows.grouped.PIECE_BYTES", size)
+    monkeypatch.setattr("spectralmirror.rows.block.PIECE_BYTES", size)
     np.testing.assert_allclose(score_products(moved, parameters), expected, rtol=1e-9, atol=1e-9)
 
 

@@ -144,3 +144,19 @@ def test_where_persons_share_their_nodes():
     assert may_have_person_nodes(likelihood, 2)
     assert not may_have_person_nodes(replace(likelihood, spread=None), 2)
     assert not may_have_person_nodes(likelihood, 10**6)
+
+
+def test_some_of_the_persons_keep_their_nodes():
+    """Their log-likelihoods are parts of that of all, and weights of 0 leave persons out."""
+    likelihood, parameters, _ = spread_problem("full")
+    own = with_person_nodes(likelihood, parameters, 16, 0)
+    n = own.rows.n_groups
+    some = np.flatnonzero(np.random.default_rng(0).uniform(size=n) < 0.6)
+    here, parts = near(parameters), []
+    for persons in (some, np.setdiff1d(np.arange(n), some)):
+        part = replace(own, rows=own.rows.take(persons))
+        assert part.has_person_nodes
+        assert part.rows.n_groups == len(persons)
+        parts.append(part.evaluate(here)[0] - part.log_prior(here))
+    whole = own.evaluate(here)[0] - own.log_prior(here)
+    assert sum(parts) == pytest.approx(whole, rel=1e-12)

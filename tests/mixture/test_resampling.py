@@ -10,10 +10,10 @@ from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.newton import information
 from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.reopened import fitted_parameters
 from spectralmirror.mixture.resampling import (
     Refits,
     drawn,
-    fitted_parameters,
     in_batches,
     matched,
 )

@@ -217,7 +217,7 @@ def test_blocks_and_pieces_of_any_size_and_order(weighted, size, monkeypatch):
     renamed = np.random.default_rng(1).permutation(groups.max() + 1)[groups]
     for names in (groups, renamed):
         moved = in_blocks(likelihood, names, 50 * size, order)
-        monkeypatch.setattr("spectralmirror.rows.grouped.PIECE_BYTES", size)
+        monkeypatch.setattr("spectralmirror.rows.block.PIECE_BYTES", size)
         for one, two in zip(moved.evaluate(parameters), expected, strict=True):
             np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)
 

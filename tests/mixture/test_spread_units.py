@@ -28,8 +28,8 @@ def problem(kind, intercept=True):
 def test_scores_are_the_same_in_all_units(kind, intercept):
     """B' x in the units of x is what the likelihood computes in its coordinates."""
     fit, whitening, X = problem(kind, intercept)
-    found = SpreadUnits.of(fit, whitening)
     likelihood, parameters = fit.likelihood, fit.ascent.parameters
+    found = SpreadUnits.of(likelihood, parameters.spread, whitening.mean, whitening.scale)
     expected = likelihood.scores(X, likelihood.of_spread(parameters).T).T
     np.testing.assert_allclose(X @ found.coef + found.intercept, expected, atol=1e-12)
     np.testing.assert_allclose(
@@ -47,7 +47,8 @@ def test_scores_are_the_same_in_all_units(kind, intercept):
 def test_entries_in_units(kind):
     """For scores of [x - mean, 1]."""
     fit, whitening, X = problem(kind)
-    found, b = SpreadUnits.of(fit, whitening), fit.ascent.parameters.spread
+    b = fit.ascent.parameters.spread
+    found = SpreadUnits.of(fit.likelihood, b, whitening.mean, whitening.scale)
     B = (SpreadUnits.of_entries(fit, whitening) @ b).reshape(3, -1)
     np.testing.assert_allclose(B[:2], found.coef, atol=1e-14)
     np.testing.assert_allclose(B[2], found.intercept + X.mean(axis=0) @ found.coef, atol=1e-12)

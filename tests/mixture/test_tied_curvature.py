@@ -75,7 +75,7 @@ def test_blocks_and_pieces_of_any_size_and_order(size, monkeypatch):
     likelihood, parameters, groups = spread_problem("factor", weighted=True, n=200)
     expected = tied_hessian(likelihood, parameters)
     moved = in_blocks(likelihood, groups, 50 * size, np.random.default_rng(0).permutation(200))
-    monkeypatch.setattr("spectralmirror.rows.grouped.PIECE_BYTES", size)
+    monkeypatch.setattr("spectralmirror.rows.block.PIECE_BYTES", size)
     np.testing.assert_allclose(tied_hessian(moved, parameters), expected, rtol=1e-9, atol=1e-9)
 
 

@@ -24,7 +24,7 @@ def test_a_sample_of_a_sample_of_groups():
 @pytest.mark.parametrize("sparse_rows", [False, True])
 @pytest.mark.parametrize("grouped", [False, True])
 def test_pieces_are_the_block_in_whole_groups(grouped, sparse_rows, weighted, monkeypatch):
-    monkeypatch.setattr("spectralmirror.rows.grouped.PIECE_BYTES", 8 * 2 * 10)  # 10 rows
+    monkeypatch.setattr("spectralmirror.rows.block.PIECE_BYTES", 8 * 2 * 10)  # 10 rows
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((100, 2)), rng.choice([-1.0, 1.0], 100)
     sizes = [1, 9, 25, 3, 2, 30, 10, 10, 9, 1]

@@ -140,6 +140,24 @@ def test_rows_of_files_give_the_criteria_of_arrays(tmp_path):
             assert row[name] == pytest.approx(same[name], rel=1e-4)
 
 
+def test_a_sample_of_whole_groups_if_rows_do_not_fit_into_memory(tmp_path, monkeypatch):
+    frame = pl.DataFrame(X, schema=["a", "b"]).with_columns(y=Y, person=GROUPS)
+    frame.write_parquet(tmp_path / "rows.parquet")
+    source = scan(tmp_path / "rows.parquet", label="y", groups="person")
+    for module in ("rows.grouped", "rows.sample"):
+        monkeypatch.setattr(f"spectralmirror.{module}.SAMPLE_BYTES", 480 * 2 * 8 / 2)
+    found = compared(X=source, y=None, groups=None)
+    assert 20 < found.n_units < 60  # binomial, half of 80
+    assert found.sampled_from == 80
+    assert found.models_[1].n_rows_ == 6 * found.n_units  # whole groups
+    title = f"Comparison of 1 to 2 classes, {found.n_units} groups, a random sample of 80"
+    assert str(found).splitlines()[0] == title
+    other = compared(X=source, y=None, groups=None, random_state=1)
+    assert other.log_likelihood[0] != found.log_likelihood[0]
+    found.save(tmp_path / "found.json")
+    assert str(type(found).load(tmp_path / "found.json")) == str(found)
+
+
 def test_with_a_spread_there_are_criteria_and_no_tests():
     found = compared(LinearClassifierMixture(spread="intercept"), max_components=1)
     seed = int(np.random.RandomState(0).randint(2**31))

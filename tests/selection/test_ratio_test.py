@@ -12,7 +12,7 @@ from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.parameters import Parameters
-from spectralmirror.mixture.resampling import fitted_parameters
+from spectralmirror.mixture.reopened import fitted_parameters
 from spectralmirror.mixture.search import find_maxima
 from spectralmirror.mixture.task import Task
 from spectralmirror.selection.ratio_test import maxima, p_value, ratio_test

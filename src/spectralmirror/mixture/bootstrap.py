@@ -17,12 +17,22 @@ from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.membership import Membership
 from spectralmirror.mixture.newton import MOST_PARAMETERS, information
 from spectralmirror.mixture.parameters import Parameters
-from spectralmirror.mixture.resampling import Refits, fitted_parameters, in_batches
-from spectralmirror.mixture.search import prepared
-from spectralmirror.mixture.summary import INTERCEPT, WEIGHT, Line, letters, quantile, table
+from spectralmirror.mixture.reopened import centred, fitted_likelihood, fitted_parameters
+from spectralmirror.mixture.resampling import SHARED_BATCH, Refits, in_batches
+from spectralmirror.mixture.spread_units import SpreadUnits
+from spectralmirror.mixture.summary import (
+    INTERCEPT,
+    WEIGHT,
+    WITHIN,
+    Line,
+    deviations_within,
+    letters,
+    quantile,
+    table,
+)
 from spectralmirror.responses import get_response
 from spectralmirror.rows.checks import require_count
-from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
@@ -30,11 +40,15 @@ __all__ = ["Bootstrap", "BootstrapLine", "Estimates", "bootstrap"]
 
 #: What is stored with a mixture.
 KEPT = (
-    "coef", "intercept", "weights", "membership_coef", "membership_intercept", "converged",
+    "coef", "intercept", "weights", "spread_deviation", "intercept_deviation", "membership_coef",
+    "membership_intercept", "converged",
 )  # fmt: skip
 AGAIN = "Pass X, y, groups, sample_weight and membership as they were passed to fit."
-#: The log-likelihood of the rows that were fitted must be that of the model, to this share of it.
-SAME = 1e-5
+#: The log-likelihood of the rows that were fitted must be that of the model, to this share of it;
+#: with a spread, the nodes over which it integrates are others than those of the fit.
+SAME, ALIKE = 1e-5, 1e-2
+STEP = "bootstrap: resample"
+TITLE_WITHIN = "Standard deviations within each class"
 
 
 class Estimates(NamedTuple):
@@ -65,6 +79,10 @@ class Bootstrap:
         labels.
     intercept, weights : ndarray of shape (n, k)
         Intercepts and weights. There is an intercept for each of more than two labels.
+    spread_deviation : ndarray of shape (n, d)
+        Standard deviations of the coefficients within a class, 0 without a spread.
+    intercept_deviation : ndarray of shape (n,)
+        The same for intercepts, at the mean of the features.
     membership_coef : ndarray of shape (n, k, q)
         Coefficients of the weights, relative to the first class.
     membership_intercept : ndarray of shape (n, k)
@@ -76,6 +94,8 @@ class Bootstrap:
     coef: AnyArray
     intercept: Matrix
     weights: Matrix
+    spread_deviation: Matrix
+    intercept_deviation: Vector
     membership_coef: AnyArray
     membership_intercept: Matrix
     converged: NDArray[np.bool_]
@@ -152,13 +172,15 @@ class Bootstrap:
         if not self.converged.all():
             n = int((~self.converged).sum())
             parts.append(f"{n} refits ended at max_iter={self._model.max_iter} steps")
-        label = None
+        label, within = None, False
         for line, *own in lines:
             if line.label is not None and line.label != label:
                 parts.append(f"label {line.label}")
             label = line.label
-            if line.term == WEIGHT:
-                parts += ["", f"Class {names[line.component]}", head, "-" * (width + 84)]
+            if line.term == WEIGHT or (line.component == WITHIN and not within):
+                within = line.component == WITHIN
+                title = f"Class {names[line.component]}" if not within else TITLE_WITHIN
+                parts += ["", title, head, "-" * (width + 84)]
             figures = line.standard_error, line.lower, line.upper, *own
             parts.append(f"{line.term:<{width}}  {_number(line.estimate)}" + _figures(figures))
         return "\n".join(parts)
@@ -178,11 +200,12 @@ class Bootstrap:
         """
         error, (lower, upper) = self.standard_error, self.interval(level)
         found, place = list[BootstrapLine](), 0
+        within = iter(self._within(level))
         for line in table(self._model, level):
             c = line.component
-            if c < 0:
-                continue
-            if line.term == WEIGHT:
+            if c == WITHIN:
+                own = next(within).tolist()
+            elif line.term == WEIGHT:
                 own, place = [one.weights[c] for one in (error, lower, upper)], 0
             elif line.term == INTERCEPT:
                 first = place // self.coef.shape[-1]  # of the label
@@ -192,6 +215,14 @@ class Bootstrap:
                 place += 1
             found.append(BootstrapLine(line, *map(float, own)))
         return found
+
+    def _within(self, level: float) -> list[Vector]:
+        """Return the error and the interval of each standard deviation that is not 0."""
+        of_all = np.column_stack([self.intercept_deviation, self.spread_deviation])
+        deviations, of_intercept = deviations_within(self._model)
+        found = of_all[:, np.append(of_intercept[0], deviations[0]) > 0]
+        ends = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return [*np.vstack([found.std(axis=0, ddof=1), ends]).T]
 
     def __repr__(self) -> str:
         return f"<Bootstrap: {len(self)} resamples of {self.units}; summary() prints a table>"
@@ -218,22 +249,28 @@ def bootstrap(
     rows = _same_rows(model, given)
     seed = int(check_random_state(random_state).randint(2**31))
     with one_blas_thread():
-        likelihood = model._opened(rows, model.n_components_).with_l2(model.l2_)
-        parameters = fitted_parameters(model, likelihood)
-        _check_same(model, likelihood, parameters)
-        likelihood = prepared(likelihood)
-        found = information(likelihood, parameters, seed=0)
+        refits = _refits(model, rows, seed)
+        if rows.in_memory:
+            made = in_batches(refits.of, n, n_jobs, STEP)
+        else:  # this process reads the rows, or asks for them
+            made = in_batches(refits.in_shared_passes, n, 1, STEP, SHARED_BATCH)
+    return _collected(model, refits.likelihood, made)
+
+
+def _refits(model: Any, rows: GroupedRows, seed: int) -> Refits:
+    """Return how resamples of the rows are fitted."""
+    likelihood = fitted_likelihood(model, rows)
+    parameters = fitted_parameters(model, likelihood)
+    likelihood = centred(likelihood, parameters)
+    _check_same(model, likelihood, parameters)
+    found = information(likelihood, parameters, seed=0)
     if found is None and not likelihood.coordinates.is_scaled:
         raise ValueError(
             f"bootstrap needs second derivatives, and {model.n_parameters_:,} parameters are too "
             f"many for them: at most {MOST_PARAMETERS:,}."
         )
-    whole = likelihood.rows
-    assert isinstance(whole, InMemoryGroups)
     inverse = None if found is None else found.inverse  # climbs of wide rows need none
-    refits = Refits(whole, likelihood, parameters, inverse, seed, model.max_iter)
-    made = in_batches(refits.of, n, n_jobs, "bootstrap: resample")
-    return _collected(model, likelihood, made)
+    return Refits(likelihood.rows, likelihood, parameters, inverse, seed, model.max_iter)
 
 
 def _collected(model: Any, likelihood: Likelihood, made: list[tuple[Ascent, Vector]]) -> Bootstrap:
@@ -244,10 +281,14 @@ def _collected(model: Any, likelihood: Likelihood, made: list[tuple[Ascent, Vect
     for coef, _ in units:
         coef[held_at_zero(likelihood, coef, model.feature_scale_)] = 0.0
     of_weights = [membership.in_units(theta.of_weights) for theta in thetas]
+    mean, scale = model.feature_mean_, model.feature_scale_
+    spreads = [SpreadUnits.of(likelihood, theta.spread, mean, scale) for theta in thetas]
     return Bootstrap(
         np.array([coef for coef, _ in units]),
         np.array([intercept for _, intercept in units]),
         np.array([weights for _, weights in made]),
+        np.array([np.atleast_2d(one.coef_deviation)[0] for one in spreads]),
+        np.array([np.atleast_1d(one.intercept_deviation)[0] for one in spreads]),
         np.array([coef for coef, _ in of_weights]),
         np.array([intercept for _, intercept in of_weights]),
         np.array([ascent.converged for ascent, _ in made]),
@@ -258,11 +299,6 @@ def _collected(model: Any, likelihood: Likelihood, made: list[tuple[Ascent, Vect
 def _check_kind(model: Any) -> None:
     """Raise if the maximum of a fit is not that of its likelihood alone."""
     check_is_fitted(model, "coef_")
-    if model.spread_kind_ is not None:
-        raise ValueError(
-            "bootstrap is for mixtures without spread: each refit of a spread takes as long as the "
-            "fit. The standard errors of the fit are cluster-robust."
-        )
     if not get_response(model.response).norm_identified:
         raise ValueError(
             f"bootstrap needs errors that vanish as 1/sqrt(n), which those of "
@@ -272,11 +308,11 @@ def _check_kind(model: Any) -> None:
         raise ValueError("bootstrap refits all features: it needs a mixture with refine=True.")
 
 
-def _same_rows(model: Any, given: dict[str, Any]) -> InMemoryGroups:
-    """Return the rows; raise if they cannot be those that were fitted."""
+def _same_rows(model: Any, given: dict[str, Any]) -> GroupedRows:
+    """Return the rows, in memory if they are few; raise if they cannot be those of the fit."""
     twin = copy.copy(model)  # acceptance sets attributes
     accepted, classes = twin._accepted(**given)
-    rows: InMemoryGroups = accepted.whole("bootstrap")
+    rows: GroupedRows = accepted.brought() if accepted.is_small else accepted
     names = [getattr(one, "feature_names_in_", np.empty(0)).tolist() for one in (model, twin)]
     found = int(rows.n_present), int(rows.n_groups), classes.tolist()
     fitted = model.n_rows_, model.n_groups_, model.classes_.tolist()
@@ -291,7 +327,8 @@ def _same_rows(model: Any, given: dict[str, Any]) -> InMemoryGroups:
 def _check_same(model: Any, likelihood: Likelihood, parameters: Parameters) -> None:
     """Raise if the model does not have its log-likelihood on the rows."""
     found = likelihood.evaluate(parameters)[0] - likelihood.log_prior(parameters)
-    if abs(found - model.log_likelihood_) > SAME * max(abs(model.log_likelihood_), 1):
+    bound = SAME if model.spread_kind_ is None else ALIKE
+    if abs(found - model.log_likelihood_) > bound * max(abs(model.log_likelihood_), 1):
         raise ValueError(
             f"The mixture has the log-likelihood {model.log_likelihood_:.6g} on the rows that were "
             f"fitted, but {found:.6g} on these. {AGAIN}"

@@ -219,7 +219,7 @@ class ChoiceMixture(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or source
-            The alternatives that were fitted; from files or a cluster, up to 200 MB.
+            The alternatives that were fitted.
         chosen : array-like of shape (n_samples,), default=None
             Whether each was chosen.
         choices : array-like of shape (n_samples,), default=None

@@ -391,11 +391,15 @@ class LinearClassifierMixture(
         are. Each refit climbs from the estimates, with the penalty `l2_` of the fit, so that it
         finds the same maximum and not another one; its classes are matched to those of the fit.
         These intervals make no use of the curvature of the likelihood, and need not be symmetric.
+        The kind of a spread stays that of the fit.
+
+        Of files and clusters beyond 200 MB, group G counts w_G times, w_G ~ Poisson(1), which comes
+        to the same with so many groups, and 25 refits at a time share their passes over the rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or source
-            The rows that were fitted; from files or a cluster, up to 200 MB.
+            The rows that were fitted.
         y : array-like of shape (n_samples,), default=None
             Their labels.
         groups, sample_weight, membership, known : array-like, default=None
@@ -406,8 +410,8 @@ class LinearClassifierMixture(
             Seed of the resamples. With the same int, the first resamples of a longer run are those
             of a shorter one.
         n_jobs : int, default=None
-            Number of processes; None means 1 (unless in a joblib context), -1 all processors. It
-            does not change the result.
+            Number of processes for rows in memory; None means 1 (unless in a joblib context), -1
+            all processors. It does not change the result.
 
         Returns
         -------

@@ -252,8 +252,11 @@ class MixtureFit:
         self.feature_mean_, self.feature_scale_ = features.whitening.mean, features.whitening.scale
         self._feature_root = features.root
         self._parameter_root = self._root_in_units(chosen)
-        B = SpreadUnits.of(chosen.fit, features.whitening)
-        self.spread_kind_, self._n_spread = chosen.fit.kind, len(ascent.parameters.spread)
+        likelihood, b = chosen.fit.likelihood, ascent.parameters.spread
+        B = SpreadUnits.of(likelihood, b, self.feature_mean_, self.feature_scale_)
+        self.spread_kind_, self._n_spread = chosen.fit.kind, len(b)
+        penalty = np.empty(0) if likelihood.spread is None else likelihood.spread.penalty
+        self._spread_entries = np.array([b, penalty])
         self.spread_, self.intercept_spread_ = B.coef, B.intercept
         self.spread_deviation_ = B.coef_deviation
         self.intercept_deviation_ = B.intercept_deviation

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,11 @@ class PersonNodes:
     def of_classes(self, classes: NDArray[np.intp]) -> PersonNodes:
         """Return the nodes in some of the classes."""
         parts = self.modes[classes], self.covariances[classes], self.roots[classes]
+        return replace(self, modes=parts[0], covariances=parts[1], roots=parts[2])
+
+    def of_persons(self, persons: NDArray[np.intp]) -> PersonNodes:
+        """Return the nodes of some of the persons."""
+        parts = self.modes[:, persons], self.covariances[:, persons], self.roots[:, persons]
         return replace(self, modes=parts[0], covariances=parts[1], roots=parts[2])
 
     def pieces(self, block: Block, first: int, of_set: NDArray[np.intp]) -> Iterator[Block]:
@@ -140,6 +145,15 @@ class PersonRows(InMemoryGroups):
         if self.placed is None or of_class >= len(self.placed.modes):
             return None
         return self.placed.modes[of_class, persons], self.placed.covariances[of_class, persons]
+
+    def take(self, groups: NDArray[Any]) -> InMemoryGroups:
+        """Return some of the persons with their nodes."""
+        taken = super().take(groups)
+        return replace(
+            self, rows=taken.rows, order=taken.order, starts=taken.starts,
+            of_set=self.of_set[groups],
+            placed=None if self.placed is None else self.placed.of_persons(groups),
+        )  # fmt: skip
 
     def blocks(self, factor: int = 1) -> Iterator[Block]:
         """Yield whole groups, in blocks of `factor` times the usual number of rows.

@@ -2,14 +2,17 @@
 
 A resample draws as many groups as there are, with replacement: group G is drawn w_G times, and
 the counts w are multinomial. It is fitted as the same groups with these weights, from the estimates
-of the data, in their coordinates and with their penalty.
+of the data, in their coordinates and with their penalties. With a spread, nodes of each person's
+own follow the estimates.
+
+Rows that are not in memory have Poisson counts (:mod:`spectralmirror.rows.resampled`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,17 +21,22 @@ from scipy.optimize import linear_sum_assignment
 from spectralmirror.mixture.lbfgs import Ascent, climb
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
-from spectralmirror.rows.grouped import InMemoryGroups
+from spectralmirror.mixture.reopened import centred
+from spectralmirror.rows.grouped import GroupedRows, InMemoryGroups
 from spectralmirror.rows.progress import step
 from spectralmirror.rows.reduce import one_blas_thread
+from spectralmirror.rows.resampled import SharedPasses
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["Refits", "drawn", "fitted_parameters", "in_batches", "matched", "mean_weights"]
+__all__ = ["Refits", "drawn", "in_batches", "matched", "mean_weights"]
 
 #: A climb ends at a step that gains less than this, which is 1.4 % of a standard error.
 TOLERANCE = 1e-4
-#: Resamples that a process takes at a time.
-BATCH = 10
+#: Resamples that a process takes at a time, and those that share passes.
+BATCH, SHARED_BATCH = 10, 25
+#: Nodes of persons follow the estimates so many times, unless these move by less than NEAR standard
+#: errors.
+ROUNDS, NEAR = 4, 1.0
 T = TypeVar("T")
 
 
@@ -38,7 +46,7 @@ class Refits:
 
     Attributes
     ----------
-    rows : InMemoryGroups
+    rows : GroupedRows
         The rows that were fitted.
     likelihood : Likelihood
         What was maximised; processes to which this is sent get it without rows.
@@ -52,7 +60,7 @@ class Refits:
         Limit on the steps of a climb.
     """
 
-    rows: InMemoryGroups
+    rows: GroupedRows
     likelihood: Likelihood
     parameters: Parameters
     inverse: Matrix | None
@@ -67,25 +75,34 @@ class Refits:
     def refit(self, b: int) -> tuple[Ascent, Vector]:
         """Return the maximum of resample b, its classes in the order of those that were fitted."""
         rng = np.random.default_rng([self.seed, b])
-        likelihood = replace(self.likelihood, rows=drawn(self.rows, rng))
-        found = climb(
-            likelihood, self.parameters, tol=TOLERANCE, max_iter=self.max_iter,
-            inverse=self.inverse,
-        )  # fmt: skip
+        return self._maximum(drawn(cast(InMemoryGroups, self.rows), rng))
+
+    def in_shared_passes(self, numbers: range) -> list[tuple[Ascent, Vector]]:
+        """As :meth:`of`, for rows that are not in memory: each pass serves all of the climbs."""
+        seeds = [int(np.random.default_rng([self.seed, b]).integers(2**63)) for b in numbers]
+        return SharedPasses(self.rows).run([self._maximum] * len(numbers), seeds)
+
+    def _maximum(self, resample: GroupedRows) -> tuple[Ascent, Vector]:
+        likelihood, start = replace(self.likelihood, rows=resample), self.parameters
+        for _ in range(ROUNDS):
+            found = climb(
+                likelihood, start, tol=TOLERANCE, max_iter=self.max_iter, inverse=self.inverse
+            )
+            before, start = start, found.parameters
+            if not likelihood.has_person_nodes or self._distance(before, start) < NEAR:
+                break
+            likelihood = centred(likelihood, start)
         parameters = found.parameters
         if not likelihood.has_known:
             parameters = matched(parameters, self.parameters)
         found = replace(found, parameters=parameters)
         return found, likelihood.mean_weights(parameters)[0]
 
-
-def fitted_parameters(model: Any, likelihood: Likelihood) -> Parameters:
-    """Return the estimates of a mixture without spread, in the coordinates of a likelihood."""
-    coef, intercept, of_weights = model.coef_, model.intercept_, model._of_membership
-    if coef.ndim == 2:
-        coef, intercept = coef * model.sharpness_[:, None], intercept * model.sharpness_
-    profiles = likelihood.from_units(coef, intercept)
-    return Parameters(profiles, of_weights.logits, membership=of_weights.membership)
+    def _distance(self, before: Parameters, now: Parameters) -> float:
+        """Return how far a climb has led, in standard errors."""
+        assert self.inverse is not None
+        step = (now.packed() - before.packed())[: len(self.inverse)]
+        return float(np.sqrt(step @ np.linalg.solve(self.inverse, step)))
 
 
 def drawn(rows: InMemoryGroups, rng: np.random.Generator) -> InMemoryGroups:

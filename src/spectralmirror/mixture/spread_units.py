@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectralmirror.mixture.fitting import Fit
+from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 from spectralmirror.subspace.whitening import Whitening
 
@@ -39,13 +40,13 @@ class SpreadUnits:
     intercept_deviation: Vector | float
 
     @classmethod
-    def of(cls, fit: Fit, whitening: Whitening) -> SpreadUnits:
-        """Return the spread of a fit."""
-        B = _directions(fit, len(whitening.scale)) @ fit.ascent.parameters.spread
-        coef, at_mean = B[..., :-1, :] / whitening.scale[:, None], B[..., -1, :]
+    def of(cls, likelihood: Likelihood, b: Vector, mean: Vector, scale: Vector) -> SpreadUnits:
+        """Return the spread with the free entries b, given mean and scale of the features."""
+        B = _directions(likelihood, len(scale)) @ b
+        coef, at_mean = B[..., :-1, :] / scale[:, None], B[..., -1, :]
         intercept = at_mean
-        if fit.likelihood.coordinates.intercept:
-            intercept = at_mean - np.tensordot(coef, whitening.mean, axes=(-2, 0))
+        if likelihood.coordinates.intercept:
+            intercept = at_mean - np.tensordot(coef, mean, axes=(-2, 0))
         return cls(
             coef,
             intercept,
@@ -58,7 +59,7 @@ class SpreadUnits:
         """Return the matrix that takes b to B for [x - mean, 1], row by row."""
         if fit.likelihood.spread is None:
             return np.empty((0, 0))
-        found = _directions(fit, len(whitening.scale))
+        found = _directions(fit.likelihood, len(whitening.scale))
         found[..., :-1, :, :] /= whitening.scale[:, None, None]
         if not fit.likelihood.coordinates.intercept:
             found[..., -1, :, :] = np.tensordot(found[..., :-1, :, :], whitening.mean, axes=(-3, 0))
@@ -73,7 +74,10 @@ class SpreadUnits:
         `theta` is the covariance of all parameters but the last logit. Without a spread, errors
         are 0; without a covariance, they are NaN.
         """
-        b, directions = fit.ascent.parameters.spread, _directions(fit, len(whitening.scale))
+        b, directions = (
+            fit.ascent.parameters.spread,
+            _directions(fit.likelihood, len(whitening.scale)),
+        )
         found = np.zeros(directions.shape[:-2])
         if fit.likelihood.spread is not None and theta is None:
             found[:] = np.nan
@@ -91,13 +95,13 @@ def _number(value: AnyArray) -> Vector | float:
     return np.asarray(value) if value.ndim else float(value)
 
 
-def _directions(fit: Fit, d: int) -> AnyArray:
+def _directions(likelihood: Likelihood, d: int) -> AnyArray:
     """Return how B changes with b, per standard deviation of the features.
 
     The shape is (d + 1, q, n_entries), with a last line for the intercept, 0 without; for labels of
     C > 2 kinds (C, d + 1, q, n_entries).
     """
-    spread, labels = fit.likelihood.spread, fit.likelihood.labels
+    spread, labels = likelihood.spread, likelihood.labels
     shape = (d + 1,) if labels is None else (labels.n_labels, d + 1)
     if spread is None:
         return np.zeros((*shape, 0, 0))

@@ -22,7 +22,7 @@ def comparison(found: ComponentComparison | None) -> dict[str, Any] | None:
             for row in found.rows
         ],
         "conclusions": found.conclusions(),
-        "units": f"{found.n_units:,} {'groups' if found.grouped else 'rows'}",
+        "units": found.units,
         "figures": as_data(found) | {"resampled": {}},
     }  # fmt: skip
 
@@ -34,10 +34,11 @@ def check_comparison(found: Any, mixture: Any) -> None:
     if not isinstance(found, ComponentComparison):
         raise TypeError(f"comparison must be a ComponentComparison, got {type(found).__name__}.")
     n_units = mixture.n_groups_ if mixture.grouped_ else mixture.n_rows_
-    if (found.n_units, found.grouped) != (n_units, mixture.grouped_):
+    n_compared = found.n_units if found.sampled_from is None else found.sampled_from
+    if (n_compared, found.grouped) != (n_units, mixture.grouped_):
         ours, theirs = (
             f"{n:,} {'groups' if grouped else 'rows'}"
-            for n, grouped in ((n_units, mixture.grouped_), (found.n_units, found.grouped))
+            for n, grouped in ((n_units, mixture.grouped_), (n_compared, found.grouped))
         )
         raise ValueError(
             f"The comparison is of {theirs}, but the model was fitted to {ours}: compare the rows "

@@ -6,156 +6,18 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from spectralmirror.rows.block import Block
 from spectralmirror.rows.hashing import chosen
-from spectralmirror.rows.kernels import shifted
 from spectralmirror.rows.memory import Rows, block_rows
 from spectralmirror.rows.sample import SAMPLE_BYTES, sample
-from spectralmirror.rows.set_layout import SetLayout
-from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
+from spectralmirror.rows.types import Matrix
 
 __all__ = ["Block", "GroupedRows", "InMemoryGroups"]
-
-#: Bytes of the temporaries of a piece of a block.
-PIECE_BYTES = 1_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Rows of whole groups.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n, d)
-        Features.
-    y : ndarray of shape (n,)
-        Labels of -1 and +1.
-    weight : ndarray of shape (n,) or None
-        Weights of the rows; None means 1.
-    starts : ndarray of shape (n_groups,) or None
-        First row of each group; None if every row is its own group.
-    traits : ndarray of shape (n, m) or None
-        What is known about the group of each row.
-    sets : ndarray of shape (n,) or None
-        The number of each row's choice set; None if labels are binary.
-    nodes : object or None
-        Over what a likelihood integrates for each group; None if that is the same for all.
-    """
-
-    X: Features
-    y: AnyArray
-    weight: Vector | None
-    starts: NDArray[np.int64] | None
-    traits: Matrix | None = None
-    sets: NDArray[np.int64] | None = None
-    nodes: Any = None
-
-    @classmethod
-    def of(cls, rows: Rows, starts: NDArray[np.int64] | None = None) -> Block:
-        """Return a block of whole groups; by default, every row is its own group."""
-        return cls(rows.X, rows.y, _double(rows.weight), starts, rows.traits, rows.sets)
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def pieces(self, width: int) -> Iterator[Block]:
-        """Yield whole groups, so that temporaries of `width` numbers a row take `PIECE_BYTES`."""
-        n_rows = max(PIECE_BYTES // (8 * width), 1)
-        if len(self) <= n_rows:
-            yield self
-            return
-        starts = self.first_rows
-        firsts = np.searchsorted(starts, np.arange(0, len(self), n_rows))
-        for first, last in pairwise(np.unique(np.append(firsts, len(starts)))):
-            yield self.part(slice(first, last))
-
-    def part(self, groups: slice) -> Block:
-        """Return consecutive groups."""
-        starts = self.first_rows
-        begin = starts[groups.start]
-        end = starts[groups.stop] if groups.stop < len(starts) else len(self)
-        here = slice(begin, end)
-        return Block(
-            self.X[here],
-            self.y[here],
-            None if self.weight is None else self.weight[here],
-            None if self.starts is None else self.starts[groups] - begin,
-            None if self.traits is None else self.traits[here],
-            None if self.sets is None else self.sets[here],
-        )
-
-    @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of rows of each group."""
-        return np.diff(self.first_rows, append=len(self.y))
-
-    @cached_property
-    def first_rows(self) -> NDArray[np.int64]:
-        """First row of each group; every row if every row is its own group."""
-        return np.arange(len(self)) if self.starts is None else self.starts
-
-    @cached_property
-    def set_starts(self) -> NDArray[np.int64] | None:
-        """First row of each choice set; None if labels are binary."""
-        if self.sets is None:
-            return None
-        return np.flatnonzero(np.append(True, self.sets[1:] != self.sets[:-1]))
-
-    @cached_property
-    def layout(self) -> SetLayout:
-        """Where choice sets begin."""
-        assert self.set_starts is not None
-        return SetLayout(self.set_starts, len(self))
-
-    @cached_property
-    def chosen(self) -> NDArray[np.int64]:
-        """The chosen row of each choice set."""
-        return np.flatnonzero(self.y > 0)
-
-    @cached_property
-    def first_sets(self) -> NDArray[np.int64]:
-        """First choice set of each group."""
-        assert self.set_starts is not None
-        return np.searchsorted(self.set_starts, [] if self.starts is None else self.starts)
-
-    @cached_property
-    def group_traits(self) -> Matrix:
-        """What is known about each group, shape (n_groups, m)."""
-        traits = np.empty((len(self), 0)) if self.traits is None else self.traits
-        return traits if self.starts is None else traits[self.starts]
-
-    @cached_property
-    def largest(self) -> int:
-        """Number of rows of the largest group."""
-        return int(self.sizes.max(initial=1))
-
-    def sums(self, values: Matrix) -> Matrix:
-        """Sum over the rows of each group, along the last axis."""
-        return values if self.starts is None else np.add.reduceat(values, self.starts, axis=-1)
-
-    def of_rows(self, values: Matrix) -> Matrix:
-        """Repeat the value of each group for all of its rows, along the last axis."""
-        return values if self.starts is None else np.repeat(values, self.sizes, axis=-1)
-
-    def with_ones(self, origin: AnyArray | None) -> AnyArray:
-        """Return [x - o, 1] for every row, dense."""
-        X = shifted(self.X, origin)
-        X = X.toarray() if sparse.issparse(X) else X
-        return np.column_stack([X, np.ones(len(X), dtype=X.dtype)])
-
-    @cached_property
-    def shares(self) -> tuple[Vector | None, Vector | None]:
-        """w_G, the mean weight of each group, and w_i / w_G for each row; None means 1."""
-        if self.weight is None or self.starts is None:
-            return self.weight, None
-        of_groups = self.sums(self.weight) / self.sizes
-        return of_groups, self.weight / self.of_rows(of_groups)
 
 
 class GroupedRows(Protocol):
@@ -267,19 +129,16 @@ class GroupedRows(Protocol):
         """Return the sample of :meth:`draw`; rows in memory are not copied before they are read."""
         return self.draw(n_rows, n_groups, seed)
 
-    def whole(self, what: str) -> InMemoryGroups:
-        """Return all rows in memory; raise if `what`, which needs that, asks for too many.
-
-        Rows of files and clusters are brought here if they take no more than `SAMPLE_BYTES`.
-        """
-        found = self.draw(self.n_present, self.n_groups, seed=0)
-        if found.n_present < self.n_present:
-            size = self.n_present * self.rows.n_features * self.rows.dtype.itemsize
-            raise ValueError(
-                f"{what} holds all rows in memory, and these take {size / 1e6:,.0f} MB: pass "
-                f"arrays, or a sample of whole groups of at most {SAMPLE_BYTES / 1e6:,.0f} MB."
-            )
+    def brought(self, seed: int = 0) -> InMemoryGroups:
+        """Return the rows in memory: all of them, or a sample of whole groups of `SAMPLE_BYTES`."""
+        found = self.draw(self.n_present, self.n_groups, seed)
         return replace(found, trait_columns=self.trait_columns)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all rows can be brought into memory."""
+        size = self.n_present * self.rows.n_features * self.rows.dtype.itemsize
+        return bool(size <= SAMPLE_BYTES)
 
     def _is_half(self, n_rows: int, n_groups: int) -> bool:
         share = n_rows / max(self.n_present, 1)
@@ -412,7 +271,7 @@ class InMemoryGroups(GroupedRows):
             return InMemoryGroups(self.rows[index])
         return replace(found, rows=self.rows, order=index[found.order])
 
-    def whole(self, what: str) -> InMemoryGroups:
+    def brought(self, seed: int = 0) -> InMemoryGroups:
         """Return these rows."""
         return self
 
@@ -508,10 +367,6 @@ def _share_of_groups(grouped: GroupedRows, n_rows: int, n_groups: int) -> float:
     share = max(n_rows / rows.n_present, n_groups / grouped.n_groups)
     most = SAMPLE_BYTES / (rows.n_present * rows.n_features * rows.dtype.itemsize)
     return most if most < 1 and share >= most else 1.0 if share >= 0.5 else share
-
-
-def _double(weight: AnyArray | None) -> Vector | None:
-    return None if weight is None else weight.astype(np.float64)
 
 
 def _as_slice(index: NDArray[np.int64]) -> slice | NDArray[np.int64]:

@@ -17,7 +17,8 @@ from sklearn.utils import check_random_state
 from spectralmirror.mixture.fit_base import MixtureFit
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
-from spectralmirror.mixture.resampling import fitted_parameters, in_batches, mean_weights
+from spectralmirror.mixture.reopened import fitted_parameters
+from spectralmirror.mixture.resampling import in_batches, mean_weights
 from spectralmirror.rows.checks import require_count
 from spectralmirror.rows.containers import output_container
 from spectralmirror.rows.grouped import InMemoryGroups
@@ -33,8 +34,8 @@ __all__ = ["compare_components"]
 
 #: Rows that integer weights may stand for.
 MOST_ROWS = 20_000_000
-#: What is drawn from a seed: folds, halves, the search for maxima.
-FOLDS, HALVES, SEARCH = 1, 2, 3
+#: What is drawn from a seed: folds, halves, the search for maxima, a sample of the groups.
+FOLDS, HALVES, SEARCH, SAMPLE = 1, 2, 3, 4
 
 
 def compare_components(
@@ -70,7 +71,8 @@ def compare_components(
     estimator : LinearClassifierMixture or ChoiceMixture
         What to fit; its `n_components` does not matter.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), or source
-        The features, or rows of files or a cluster, as ``fit`` takes them: up to 200 MB.
+        The features, or rows of files or a cluster, as ``fit`` takes them. Of more than 200 MB a
+        random sample of whole groups is compared, and the result says so.
     y : array-like of shape (n_samples,), default=None
         The labels; for a ChoiceMixture, whether each alternative was chosen.
     groups : array-like of shape (n_samples,), default=None
@@ -125,11 +127,12 @@ def compare_components(
     if estimator.random_state is None:
         estimator.set_params(random_state=seed)
     given = {"X": X, "groups": groups, "sample_weight": sample_weight, "membership": membership}
-    rows = _accepted(estimator, given, y, choices)
+    rows, n_all = _accepted(estimator, given, y, choices, seed)
     _check_size(rows.groups, max_components, n_splits)
     options = Options(max_components, n_resamples, n_splits, alpha, seed, n_jobs)
     with print_progress(verbose):
-        return _compared(estimator, rows, options)
+        found = _compared(estimator, rows, options)
+    return found if n_all is None else replace(found, sampled_from=n_all)
 
 
 @dataclass(frozen=True)
@@ -257,8 +260,13 @@ def _ratio_test(rows: Rows, fewer: Fitted, more: Fitted, seed: int) -> RatioTest
     return ratio_test(null, larger, *starts, seed)
 
 
-def _accepted(estimator: Any, given: dict[str, Any], y: Any, choices: Any) -> Rows:
-    """Return the rows; those of integer weights are repeated."""
+def _accepted(
+    estimator: Any, given: dict[str, Any], y: Any, choices: Any, seed: int
+) -> tuple[Rows, int | None]:
+    """Return the rows in memory, and the number of all groups if these are a sample of them.
+
+    Groups of integer weights are repeated.
+    """
     if "choices" in inspect.signature(estimator.fit).parameters:
         given = given | {"chosen": y, "choices": choices}
     elif choices is not None:
@@ -267,7 +275,8 @@ def _accepted(estimator: Any, given: dict[str, Any], y: Any, choices: Any) -> Ro
         given = given | {"y": y}
     before = set(vars(estimator))
     accepted, classes = estimator._accepted(**given)
-    groups: InMemoryGroups = accepted.whole("compare_components")
+    groups: InMemoryGroups = accepted.brought(seed + SAMPLE)
+    n_all = int(accepted.n_groups) if groups.n_groups < accepted.n_groups else None
     learned = {name: value for name, value in vars(estimator).items() if name not in before}
     for name in learned:
         delattr(estimator, name)
@@ -276,7 +285,7 @@ def _accepted(estimator: Any, given: dict[str, Any], y: Any, choices: Any) -> Ro
             f"sample_weight stands for {groups.row_weight:,.0f} rows, which would be repeated: at "
             f"most {MOST_ROWS:,}. Divide the weights, or sample."
         )
-    return Rows(frequencies_repeated(groups), classes, learned)
+    return Rows(frequencies_repeated(groups), classes, learned), n_all
 
 
 def _check_estimator(estimator: Any) -> None:

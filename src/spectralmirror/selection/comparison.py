@@ -71,6 +71,8 @@ class ComponentComparison:
         How persons of one class may differ in these fits.
     spread_score : ndarray of shape (K,)
         z of the score test of a spread within the classes; NaN where it is not known.
+    sampled_from : int or None
+        The number of all groups, or rows, if a random sample of them was compared.
     """
 
     n_components: NDArray[np.intp]
@@ -97,6 +99,7 @@ class ComponentComparison:
     grouped: bool
     spread: str | None
     spread_score: Vector
+    sampled_from: int | None = None
     _container: str = "default"
 
     @classmethod
@@ -179,6 +182,14 @@ class ComponentComparison:
         )
 
     @property
+    def units(self) -> str:
+        """How many groups, or rows, were compared."""
+        found = f"{self.n_units:,} {'groups' if self.grouped else 'rows'}"
+        if self.sampled_from is None:
+            return found
+        return f"{found}, a random sample of {self.sampled_from:,}"
+
+    @property
     def is_tested(self) -> bool:
         """Whether there is any test."""
         return bool(np.isfinite(self.p_value).any()) or self.at_least_ is not None
@@ -248,12 +259,12 @@ class ComponentComparison:
         return plot_comparison(self, axes)
 
     def __str__(self) -> str:
-        K, units = len(self.n_components), "groups" if self.grouped else "rows"
+        K = len(self.n_components)
         head = (
             f"{'k':>2}  {'log-lik':>10}  {'BIC':>10}  {'ICL':>10}  {'evidence':>10}  "
             f"{'held out':>9}  {'gain (std. error)':>18}  {'p-value':>7}  {'split':>6}"
         )
-        title = f"Comparison of 1 to {K} classes, {self.n_units:,} {units}"
+        title = f"Comparison of 1 to {K} classes, {self.units}"
         lines = [title, "", head, "-" * len(head)]
         for row in self.rows:
             both = f"{row['gain']:.4f} ({row['gain_error']:.4f})"

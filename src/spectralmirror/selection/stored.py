@@ -23,7 +23,10 @@ COLUMNS = (
     "held_out_error", "gain", "gain_error", "statistic", "p_value", "split_log_ratio",
     "spread_score",
 )  # fmt: skip
-SINGLE = ("at_least_", "suggested_", "alpha", "requested", "n_units", "grouped", "spread")
+SINGLE = (
+    "at_least_", "suggested_", "alpha", "requested", "n_units", "grouped", "spread",
+    "sampled_from",
+)  # fmt: skip
 #: More classes than anybody compares.
 MOST = 1_000
 
@@ -56,6 +59,7 @@ def from_data(data: Mapping[str, Any]) -> dict[str, Any]:
         and isinstance(single["grouped"], bool)
         and isinstance(single["spread"], str | None)
         and all(isinstance(single[name], Integral) for name in ("requested", "n_units"))
+        and isinstance(single["sampled_from"], int | None)
     )
     if not fine:
         raise ValueError("no comparison")

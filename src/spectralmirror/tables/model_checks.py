@@ -253,6 +253,8 @@ def _are_resamples(model: Any, k: int, d: int) -> bool:
         "coef": (n, k, d) if C == 1 else (n, k, C, d),
         "intercept": (n, k) if C == 1 else (n, k, C),
         "weights": (n, k),
+        "spread_deviation": (n, d),
+        "intercept_deviation": (n,),
         "membership_coef": (n, k, q),
         "membership_intercept": (n, k),
     }
@@ -322,9 +324,15 @@ def _is_spread(model: Any, d: int) -> bool:
         and np.isfinite(deviation).all()
         and (isinstance(error, float) or (len(several) and error.dtype == np.float64))
         and _is_count(model._n_spread)
+        and _are_entries(getattr(model, "_spread_entries", None), int(model._n_spread))
         and isinstance(getattr(model, "spread_score_", np.nan), float)
         and model.spread_evidence_.keys() <= {"none", *KINDS}
     )
+
+
+def _are_entries(found: Any, n: int) -> bool:
+    """Return whether these are free entries of B and their penalties; older models have none."""
+    return found is None or (_is_array(found, (2, n)) and bool((found[1] > 0).all()))
 
 
 def _is_bounded(model: Any, directions: Any, intercepts: Any) -> bool:

@@ -13,6 +13,7 @@ from scipy.special import logsumexp, softmax
 from spectralmirror.mixture.bootstrap import Bootstrap
 from spectralmirror.mixture.summary import (
     WITHIN,
+    WITHIN_NAME,
     Choices,
     Line,
     constrained,
@@ -247,8 +248,8 @@ def described_bootstrap(kept: Bootstrap | None, level: float = 0.95) -> dict[str
     """Return resamples of a mixture as plain data; None without any."""
     if kept is None:
         return None
-    names = letters(kept.coef.shape[1])
-    of_lines: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    names = {**dict(enumerate(letters(kept.coef.shape[1]))), WITHIN: WITHIN_NAME}
+    of_lines: dict[str, list[dict[str, Any]]] = {name: [] for name in names.values()}
     for line, error, lower, upper in kept.lines(level):
         one = {} if line.label is None else {"label": line.label}
         own = {"standard_error": error, "lower": lower, "upper": upper}
@@ -257,12 +258,14 @@ def described_bootstrap(kept: Bootstrap | None, level: float = 0.95) -> dict[str
             | {name: _known(value) for name, value in own.items()}
             | {"curvature_lower": _known(line.lower), "curvature_upper": _known(line.upper)}
         )
+    within = of_lines.pop(WITHIN_NAME)
     return {
         "n": len(kept),
         "units": kept.units,
         "n_not_converged": int((~kept.converged).sum()),
         "level": level,
         "classifiers": [{"name": name, "terms": terms} for name, terms in of_lines.items()],
+        "standard_deviations": within,
     }
 
 
