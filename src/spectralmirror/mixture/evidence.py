@@ -23,7 +23,6 @@ entries of B have penalties of their own, chosen in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,7 +38,15 @@ from spectralmirror.mixture.spread import FIRST_L2
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.rows.types import Matrix, Vector
 
-__all__ = ["CLEARLY", "CONCENTRATION", "Centring", "Laplace", "choose_l2", "initial_l2", "laplace"]
+__all__ = [
+    "CLEARLY",
+    "CONCENTRATION",
+    "Laplace",
+    "choose_l2",
+    "initial_l2",
+    "laplace",
+    "next_penalties",
+]
 
 #: A difference of log evidence counts from here on: odds of 20 to 1, "strong" evidence (Kass and
 #: Raftery 1995).
@@ -57,17 +64,11 @@ LEAST_L2, MOST_L2 = 0.01, 1e4
 SETTLED, NEAR, EXACT = 1e-4, 0.1, 1e-7
 #: The same for a rough choice.
 ROUGHLY, ROUGHLY_FINE = 0.1, 0.05
-#: Nodes of persons are centred anew in so many rounds: then the likelihood stays the same.
-MOST_CENTRINGS = 3
 MOST_ROUNDS, LARGEST_STEP = 25, 8.0
 #: A step is at most this many times as long as MacKay's.
 LONGEST = 5.0
 #: At least this much is determined by the labels, so that the penalty stays finite.
 LEAST_DETERMINED = 0.1
-
-
-#: (likelihood, parameters) -> the likelihood with nodes around persons' posteriors.
-Centring = Callable[[Likelihood, Parameters], Likelihood]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,38 +202,25 @@ def choose_l2(
     seed: int,
     *,
     rough: bool = False,
-    centred: Centring | None = None,
 ) -> tuple[Likelihood, Ascent]:
     """Return the likelihood with the penalty of the largest evidence, and its maximum.
 
-    If there is a spread, its penalties are chosen, too; its nodes may be centred anew before each
-    step. A rough choice is within a few per cent.
+    If there is a spread, its penalties are chosen, too. A rough choice is within a few per cent.
 
     The penalty stays as it is if there are too many parameters for second derivatives. It is
     rounded, so that it does not depend on rounding errors of the sums over rows.
     """
-    if centred is not None:
-        likelihood = centred(likelihood, start)
     least = ROUGHLY_FINE if rough else FINE
     ascent, tol, earlier = climber(likelihood, start, tol=least), least, None
-    for n_rounds in range(MOST_ROUNDS):
-        if centred is not None and n_rounds < MOST_CENTRINGS:
-            likelihood = centred(likelihood, ascent.parameters)
+    for _ in range(MOST_ROUNDS):
         found = information(likelihood, ascent.parameters, seed)
         if found is None:
             return likelihood, ascent
         posterior = laplace(likelihood, ascent, found)
-        now = np.log(likelihood.l2), _log_ratio(likelihood, ascent, posterior)
-        step = secant(now, earlier)
-        l2 = float(np.clip(np.exp(now[0] + step), LEAST_L2, MOST_L2))
-        l2 = float(f"{l2:.3g}") if rough else l2
-        change, earlier = abs(np.log(l2 / likelihood.l2)), now
-        if likelihood.spread is not None:
-            spread = likelihood.spread.with_penalty(_spread_l2(likelihood, ascent, posterior))
-            change = max(change, *np.abs(np.log(spread.penalty / likelihood.spread.penalty)))
-            likelihood = replace(likelihood, spread=spread)
-        near = change < NEAR and not rough
-        tol, likelihood = EXACT if near else least, likelihood.with_l2(l2)
+        likelihood, change, earlier = next_penalties(
+            likelihood, ascent, posterior, earlier, rough=rough
+        )
+        tol = EXACT if change < NEAR and not rough else least
         ascent = climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
         if change < (ROUGHLY if rough else SETTLED):
             break
@@ -241,6 +229,30 @@ def choose_l2(
         return likelihood, ascent
     likelihood = likelihood.with_l2(float(f"{likelihood.l2:.3g}"))
     return likelihood, climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
+
+
+def next_penalties(
+    likelihood: Likelihood,
+    ascent: Ascent,
+    posterior: Laplace,
+    earlier: tuple[float, float] | None,
+    *,
+    rough: bool,
+) -> tuple[Likelihood, float, tuple[float, float]]:
+    """Return the likelihood with penalties of more evidence, and how far their logarithms change.
+
+    The last result is to be passed as `earlier` the next time.
+    """
+    now = np.log(likelihood.l2), _log_ratio(likelihood, ascent, posterior)
+    step = secant(now, earlier)
+    l2 = float(np.clip(np.exp(now[0] + step), LEAST_L2, MOST_L2))
+    l2 = float(f"{l2:.3g}") if rough else l2
+    change = float(abs(np.log(l2 / likelihood.l2)))
+    if likelihood.spread is not None:
+        spread = likelihood.spread.with_penalty(_spread_l2(likelihood, ascent, posterior))
+        change = max(change, *np.abs(np.log(spread.penalty / likelihood.spread.penalty)))
+        likelihood = replace(likelihood, spread=spread)
+    return likelihood.with_l2(l2), change, now
 
 
 def _spread_l2(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> Vector:

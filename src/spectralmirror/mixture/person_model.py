@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from spectralmirror.mixture.labels import Labels
-from spectralmirror.mixture.persons import Persons, batches
+from spectralmirror.mixture.persons import N_NODES, SEED, Persons, batches
 from spectralmirror.responses import Response
 from spectralmirror.rows.types import Matrix, Vector
 
@@ -65,12 +65,16 @@ class PersonModel:
     n_scores : int
         How many scores a row has: one, or one for each of C > 2 labels, which are then alternatives
         of a choice set; t and W have a line for each.
+    n_nodes, seed : int
+        Number of nodes of each person in more than two dimensions, and their seed.
     """
 
     scores: Callable[[Any], tuple[Matrix, Matrix]]
     log_weights: Matrix
     response: Response
     n_scores: int = 1
+    n_nodes: int = N_NODES
+    seed: int = SEED
 
     def log_f_of_rows(self, t: Matrix, W: Matrix) -> Matrix:
         """Return log E f(t + W z), each row for a person of whom nothing is known."""
@@ -87,7 +91,7 @@ class PersonModel:
         sizes = np.bincount(history.numbers)
         ends = np.cumsum(sizes)
         q = self.scores(history.X[:1])[1].shape[1]
-        for here in batches(sizes * self.n_scores, Persons.width(q)):
+        for here in batches(sizes * self.n_scores, Persons.width(q, self.n_nodes)):
             begin = ends[here.start] - sizes[here.start]
             rows = order[begin : ends[here.stop - 1]]
             t, W = self.scores(history.X[rows])
@@ -95,7 +99,7 @@ class PersonModel:
             labels = history.labels[rows]
             if self.n_scores > 1:
                 labels, starts = labels.as_sets(), starts * self.n_scores
-            yield here, Persons.of(t, W, labels, starts)
+            yield here, Persons.of(t, W, labels, starts, self.n_nodes, self.seed)
 
     def probabilities(self, X: Any, numbers: NDArray[np.int64], history: History) -> Matrix:
         """Return P(y = -1) and P(y = +1) for rows of persons with a history, shape (n, 2).
@@ -111,9 +115,14 @@ class PersonModel:
             for rows in self._pieces(asked, persons):
                 who = numbers[rows] - here.start
                 t, W = self.scores(X[rows])
-                for column, sign in enumerate((-1.0, 1.0)):
-                    expected = persons.expected(sign * t, sign * W, who, self.response)
-                    found[rows, column] = (expected * of_classes[who]).sum(axis=1)
+                # the less likely label: the other one has the rest, without loss of precision
+                rare = np.where((t * of_classes[who]).sum(axis=1) > 0, -1.0, 1.0)
+                expected = persons.expected(
+                    rare[:, None] * t, rare[:, None] * W, who, self.response
+                )
+                p = np.minimum((expected * of_classes[who]).sum(axis=1), 1.0)
+                found[rows, (rare > 0).astype(np.intp)] = p
+                found[rows, (rare < 0).astype(np.intp)] = 1 - p
         return np.minimum(found, 1.0)
 
     def _label_probabilities(self, X: Any, numbers: NDArray[np.int64], history: History) -> Matrix:

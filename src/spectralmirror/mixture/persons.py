@@ -68,12 +68,20 @@ class Persons:
     weights: AnyArray
 
     @staticmethod
-    def width(q: int) -> int:
+    def width(q: int, n_nodes: int = N_NODES) -> int:
         """Return how many numbers a row of q dimensions needs."""
-        return len(_nodes(q)[0]) * max(q, 1)
+        return len(_nodes(q, n_nodes, SEED)[0]) * max(q, 1)
 
     @classmethod
-    def of(cls, t: Matrix, W: Matrix, labels: Labels, starts: NDArray[np.intp]) -> Persons:
+    def of(
+        cls,
+        t: Matrix,
+        W: Matrix,
+        labels: Labels,
+        starts: NDArray[np.intp],
+        n_nodes: int = N_NODES,
+        seed: int = SEED,
+    ) -> Persons:
         """Return the posterior from rows that are sorted by person.
 
         Parameters
@@ -86,8 +94,11 @@ class Persons:
             Their labels.
         starts : ndarray of shape (n_persons,)
             First row of each person.
+        n_nodes, seed : int
+            Number of nodes in more than two dimensions, and their seed.
         """
-        found = [_of_class(one, W, starts, labels) for one in t.T]
+        rule = _nodes(W.shape[1], n_nodes, seed)
+        found = [_of_class(one, W, starts, labels, rule) for one in t.T]
         return cls(*(np.stack(parts, axis=1) for parts in zip(*found, strict=True)))
 
     def expected(self, t: Matrix, W: Matrix, who: NDArray[np.intp], response: Response) -> Matrix:
@@ -108,12 +119,12 @@ class Persons:
 
 
 def _of_class(
-    t: Vector, W: Matrix, starts: NDArray[np.intp], labels: Labels
+    t: Vector, W: Matrix, starts: NDArray[np.intp], labels: Labels, rule: tuple[Matrix, Vector]
 ) -> tuple[Vector, AnyArray, AnyArray]:
     """Return the log-likelihood, nodes and weights of all persons in one class."""
     sizes, q = np.diff(starts, append=len(t)), W.shape[1]
     mode, C = centres_of(t, W, starts, labels)
-    zeta, log_w = _nodes(q)
+    zeta, log_w = rule
     root = wider(q) * np.linalg.cholesky(C)
     z = mode[:, None] + zeta @ root.swapaxes(1, 2)
     scores = t[:, None] + np.einsum("nq,nrq->nr", W, np.repeat(z, sizes, axis=0), optimize=True)
@@ -227,9 +238,9 @@ def _modes(
     return z, np.asarray(np.linalg.inv(H))
 
 
-@lru_cache(maxsize=8)
-def _nodes(q: int) -> tuple[Matrix, Vector]:
-    return nodes_of(q, N_NODES, SEED)
+@lru_cache(maxsize=64)
+def _nodes(q: int, n_nodes: int, seed: int) -> tuple[Matrix, Vector]:
+    return nodes_of(q, n_nodes, seed)
 
 
 def batches(sizes: NDArray[np.intp], width: int) -> Iterator[slice]:

@@ -30,8 +30,9 @@ from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
 __all__ = ["MixturePosteriors"]
 
-#: Draws of the parameters over which the posteriors of persons are averaged if there is a spread.
-N_DRAWS = 16
+#: Draws of the parameters over which the posteriors of persons are averaged if there is a spread,
+#: and the nodes of a person at each of them.
+N_DRAWS, N_NODES = 8, 128
 
 
 class MixturePosteriors(MembershipWeights):
@@ -125,14 +126,14 @@ class MixturePosteriors(MembershipWeights):
         if theta is None:
             yield self._person_model(lines)
             return
-        for one in theta.draws(N_DRAWS):
+        for seed, one in enumerate(theta.draws(N_DRAWS)):
             profiles, B = one.profiles, one.spread.reshape(one.profiles.shape[1], -1)
 
             def scores(X: Any, V: Matrix = profiles, B: Matrix = B) -> tuple[Matrix, Matrix]:
                 return self._of_labels(self._centred_scores(X, V)), self._scattered(X, B)
 
-            log_p = self._log_weights(one, lines)
-            yield PersonModel(scores, log_p, self._fitted_response, self._n_scores or 1)
+            log_p, n_scores = self._log_weights(one, lines), self._n_scores or 1
+            yield PersonModel(scores, log_p, self._fitted_response, n_scores, N_NODES, seed)
 
     def _proba(self, t: Matrix, W: Matrix, p: Matrix) -> Matrix:
         if self._n_scores:

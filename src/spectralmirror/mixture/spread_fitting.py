@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -10,11 +10,17 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from spectralmirror.mixture.evidence import Centring, choose_l2, initial_l2
+from spectralmirror.mixture.evidence import (
+    MOST_ROUNDS,
+    ROUGHLY_FINE,
+    initial_l2,
+    laplace,
+    next_penalties,
+)
 from spectralmirror.mixture.fitting import Fit, alive_components, by_weight, refine
 from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood
-from spectralmirror.mixture.newton import Top, information
+from spectralmirror.mixture.newton import Information, Top, information
 from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.person_nodes import (
     MOST_ROWS,
@@ -40,9 +46,14 @@ N_ROWS, N_GROUPS = 20_000, 1_000
 FEWEST_NODES, FEW_SHARED, MANY_NODES = 64, 128, 512
 #: Nodes of each person's own while kinds and numbers of classes are compared, and of the final fit.
 FEW_NODES, PERSON_NODES = 64, 128
-#: Nodes follow the parameters so many times, unless these move by less than NEAR standard errors.
-#: If they still move by FAR, nodes are of no use.
-ROUNDS, NEAR, FAR = 4, 1.0, 3.0
+#: Nodes follow the parameters so many times, unless these move by less than NEAR standard errors
+#: each. If they still move by FAR, nodes are of no use.
+ROUNDS, NEAR, FAR = 4, 0.5, 1.0
+#: While kinds are compared, nodes follow so many times, and penalties until they change by less
+#: than a factor of 1 + ROUGHLY: evidence is flat around its maximum.
+MOST_CENTRINGS, ROUGHLY = 3, 0.2
+#: A kind whose evidence is this far behind after one choice of penalties will not catch up.
+BEHIND = 12.0
 #: With several classes, a start has this share of the spread within the classes of the discrete
 #: fit, which mistakes some of the spread for classes, and vice versa.
 SHARE = 0.5
@@ -66,6 +77,7 @@ def fit_spread(
     kind: str | None,
     fewer: Mapping[int, Fit],
     near: Fit | None = None,
+    level: float = -np.inf,
 ) -> Fit:
     """Fit k classes with a kind of spread, or none, to a sample.
 
@@ -83,6 +95,8 @@ def fit_spread(
         Fits of the same kind with fewer classes, by their number.
     near : Fit or None
         Another fit with a spread, whose penalty is probably similar.
+    level : float
+        Log evidence of the best fit so far: penalties are left as they are if that is out of reach.
     """
     if kind is None:
         assert discrete is not None
@@ -104,13 +118,17 @@ def fit_spread(
     maxima.sort(key=lambda one: -one.ascent.value)
     best = maxima[0].ascent.parameters
     centred = _centring(task, likelihood, FEW_NODES)
+    found = None
     if task.choose_l2:
-        likelihood, ascent = choose_l2(
-            likelihood, best, task.climber, task.seed, rough=True, centred=centred
-        )
+        likelihood, ascent, found = _with_penalties(task, likelihood, best, centred, level)
     else:
         likelihood, ascent = _climbed(task, likelihood, best, centred)
-    return Fit(likelihood, ascent, [one.start for one in maxima], None, 0)
+    known = found if found is not None and found.proper else None
+    return Fit(likelihood, ascent, [one.start for one in maxima], known, 0)
+
+
+#: (likelihood, parameters) -> the likelihood with nodes around persons' posteriors.
+Centring = Callable[[Likelihood, Parameters], Likelihood]
 
 
 def _centring(task: Task, likelihood: Likelihood, n_nodes: int) -> Centring | None:
@@ -118,6 +136,29 @@ def _centring(task: Task, likelihood: Likelihood, n_nodes: int) -> Centring | No
     if not may_have_person_nodes(likelihood, task.k):
         return None
     return partial(with_person_nodes, n_nodes=n_nodes, seed=task.seed)
+
+
+def _with_penalties(
+    task: Task, likelihood: Likelihood, start: Parameters, centred: Centring | None, level: float
+) -> tuple[Likelihood, Ascent, Information | None]:
+    """Climb under penalties of nearly the largest evidence, which nodes of persons follow."""
+    following, inverse, earlier = likelihood, None, None
+    for n_rounds in range(MOST_ROUNDS):
+        likelihood = following
+        if centred is not None and n_rounds < MOST_CENTRINGS:
+            likelihood = centred(likelihood, start)
+        ascent = task.climber(likelihood, start, tol=ROUGHLY_FINE, inverse=inverse)
+        start, found = ascent.parameters, information(likelihood, ascent.parameters, task.seed)
+        if found is None:
+            break
+        posterior, inverse = laplace(likelihood, ascent, found), found.inverse
+        following, change, earlier = next_penalties(
+            likelihood, ascent, posterior, earlier, rough=True
+        )
+        hopeless = n_rounds > 0 and posterior.log_evidence + BEHIND < level
+        if change < ROUGHLY or hopeless:
+            break
+    return likelihood, ascent, found
 
 
 def _climbed(
@@ -242,6 +283,6 @@ def _heaviest_first(likelihood: Likelihood, top: Top, seed: int) -> tuple[Likeli
 
 
 def _distance(before: Parameters, now: Parameters, matrix: Matrix) -> float:
-    """Return how far parameters have moved, in standard errors."""
+    """Return how far parameters have moved, in standard errors (root mean square)."""
     step = (now.packed() - before.packed())[: len(matrix)]
-    return float(np.sqrt(max(float(step @ matrix @ step), 0.0)))
+    return float(np.sqrt(max(float(step @ matrix @ step), 0.0) / len(step)))

@@ -150,9 +150,9 @@ class _Search:
     def _worthwhile(self, k: int, spreads: list[str]) -> list[str]:
         """Return the kinds of spread that are worth a trial with k classes.
 
-        Kinds that were far behind with one class less are left out; with two classes only those
-        that tie coefficients, as classes may take the place of ties. Beyond two classes, none is
-        tried that no longer gains from more classes, unless no spread catches up.
+        Kinds that were far behind with one class less are left out, but with two classes not those
+        of fewer entries than the best, as classes may take the place of entries. Beyond two
+        classes, none is tried that no longer gains from more classes, unless no spread catches up.
         """
         if k == 1:
             return spreads
@@ -161,9 +161,11 @@ class _Search:
         falling = k > 2 and best[-1] <= max(best[:-1]) + MARGINS[self.criterion]
         if falling and self._discrete(k) < level:
             return []
-        always = SIMPLE if k == 2 else ()
+        last = {kind: self.score(k - 1, kind) for kind in spreads}
+        simpler = KINDS[: KINDS.index(max(last, key=lambda kind: last[kind]))]
+        always = [kind for kind in SIMPLE if kind in simpler] if k == 2 else []
         near = best[-1] - 2 * CLOSE
-        return [kind for kind in spreads if kind in always or self.score(k - 1, kind) > near]
+        return [kind for kind in spreads if kind in always or last[kind] > near]
 
     def _discrete(self, k: int) -> float:
         """Return the score of k classes without spread."""
@@ -180,6 +182,8 @@ class _Search:
             reached = max((self.score(k, kind) for kind in here), default=level)
             if here and reached <= level:
                 return
+            if "diagonal" in here and self.score(k, "diagonal") < reached - 2 * CLOSE:
+                return  # coefficients that hardly vary have no ties
             level = reached
 
     def try_kind(self, k: int, kind: str | None, discrete: Fit | None) -> None:
@@ -190,7 +194,9 @@ class _Search:
         task, features = self.tasks[k], last.features
         sample = comparison_sample(task, last.fit)
         fewer = {m: one.fit for (m, other), one in self.tried.items() if other == kind and m < k}
-        found = fit_spread(task, sample, discrete, kind, fewer, self._near(k, kind))
+        scores = [self.score(*one) for one in self.tried if one[1] in self.kinds]
+        level = max(scores, default=-np.inf) if self.criterion == "evidence" else -np.inf
+        found = fit_spread(task, sample, discrete, kind, fewer, self._near(k, kind), level)
         self.tried[k, kind] = Candidate(found, features)
 
     def _near(self, k: int, kind: str | None) -> Fit | None:
