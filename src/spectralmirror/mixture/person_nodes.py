@@ -31,7 +31,7 @@ from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.person_pieces import PersonPiece, padded_sizes, piece_slices
 from spectralmirror.mixture.persons import centres_of, wider
-from spectralmirror.mixture.spread import nodes_of, quadrature
+from spectralmirror.mixture.spread import node_sets, quadrature
 from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.reduce import collect
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
@@ -39,7 +39,7 @@ from spectralmirror.rows.types import AnyArray, Matrix, Vector
 __all__ = ["PersonNodes", "PersonRows", "may_have_person_nodes", "of_classes", "with_person_nodes"]
 
 #: Number of sets of nodes.
-N_SETS = 16
+N_SETS = 64
 #: Nodes of the quadrature of one dimension, and for each of two.
 ONE, TWO = 15, 9
 #: A hash of a person is the fractional part of so many times a number of order 1 to 100.
@@ -246,5 +246,5 @@ def _sets(q: int, n_nodes: int, seed: int) -> tuple[AnyArray, Vector]:
     if q <= 2:
         nodes, log_weights = quadrature(q, ONE if q == 1 else TWO)
         return nodes.T[None].copy(), log_weights
-    several = [nodes_of(q, n_nodes, seed + number) for number in range(N_SETS)]
-    return np.stack([nodes.T for nodes, _ in several]), several[0][1]
+    sets, log_weights = node_sets(q, n_nodes, seed, N_SETS)
+    return np.ascontiguousarray(sets.swapaxes(1, 2)), log_weights

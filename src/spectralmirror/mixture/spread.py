@@ -34,7 +34,7 @@ from scipy.stats import qmc
 
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["KINDS", "Spread", "nodes_of", "quadrature"]
+__all__ = ["KINDS", "Spread", "node_sets", "nodes_of", "quadrature"]
 
 KINDS = ("intercept", "diagonal", "factor", "full")
 #: The first penalty on b: a prior of standard deviation 3, for log-odds per standard deviation.
@@ -43,6 +43,8 @@ FIRST_L2 = 0.1
 ONE, TWO = 41, 15
 #: Norms of b count as at least the root of this.
 TINY = 1e-12
+#: Binary digits of a Sobol point, and how many of several sets are scrambled anew.
+DIGITS, N_SCRAMBLED = 30, 8
 #: Nodes of a smaller weight, relative to the largest, are left out.
 LEAST_WEIGHT = 1e-9
 
@@ -193,15 +195,37 @@ def nodes_of(q: int, n_nodes: int, seed: int) -> tuple[Matrix, Vector]:
         return np.zeros((1, 0)), np.zeros(1)
     if q <= 2:
         return quadrature(q, ONE if q == 1 else TWO)
-    power = max(int(np.ceil(np.log2(n_nodes / 2))), 1)
-    half = ndtri(_sobol(q, seed).random_base2(power))
-    nodes = np.vstack([half, -half])
-    if len(half) > 2 * q:
-        root = np.linalg.cholesky(nodes.T @ nodes / len(nodes))
-        nodes = np.linalg.solve(root, nodes.T).T
-    else:
-        nodes /= np.sqrt(np.square(nodes).mean(axis=0))
+    nodes = _mirrored(_sobol(q, seed).random_base2(_power(n_nodes))[None])[0]
     return nodes, np.full(len(nodes), -np.log(len(nodes)))
+
+
+def node_sets(q: int, n_nodes: int, seed: int, n_sets: int) -> tuple[AnyArray, Vector]:
+    """Return several sets of nodes for more than two dimensions, shape (n_sets, R, q).
+
+    Scrambling is slow. Sobol points stay what they are if some of the binary digits of a coordinate
+    are exchanged, the same ones in all points: each set has digits of its own, and so many as
+    `N_SCRAMBLED` have a scrambling of their own.
+    """
+    n_scrambled, power = min(n_sets, N_SCRAMBLED), _power(n_nodes)
+    points = [_sobol(q, seed + one).random_base2(power) for one in range(n_scrambled)]
+    digits = np.resize((np.array(points) * 2.0**DIGITS).astype(np.int64), (n_sets, 2**power, q))
+    exchanged = np.random.default_rng([seed, q]).integers(0, 2**DIGITS, (n_sets, 1, q))
+    nodes = _mirrored(((digits ^ exchanged) + 0.5) / 2.0**DIGITS)
+    return nodes, np.full(nodes.shape[1], -np.log(nodes.shape[1]))
+
+
+def _power(n_nodes: int) -> int:
+    return max(int(np.ceil(np.log2(n_nodes / 2))), 1)
+
+
+def _mirrored(points: AnyArray) -> AnyArray:
+    """Return normal nodes and their mirror images from sets of uniform points."""
+    half = ndtri(points)
+    nodes, q = np.concatenate([half, -half], axis=1), points.shape[2]
+    if points.shape[1] > 2 * q:
+        root = np.linalg.cholesky(nodes.swapaxes(1, 2) @ nodes / nodes.shape[1])
+        return np.linalg.solve(root, nodes.swapaxes(1, 2)).swapaxes(1, 2)
+    return np.asarray(nodes / np.sqrt(np.square(nodes).mean(axis=1))[:, None])
 
 
 def quadrature(q: int, n_each: int) -> tuple[Matrix, Vector]:

@@ -47,8 +47,9 @@ FEWEST_NODES, FEW_SHARED, MANY_NODES = 64, 128, 512
 #: Nodes of each person's own while kinds and numbers of classes are compared, and of the final fit.
 FEW_NODES, PERSON_NODES = 64, 128
 #: Nodes follow the parameters so many times, unless these move by less than NEAR standard errors
-#: each. If they still move by FAR, nodes are of no use.
-ROUNDS, NEAR, FAR = 4, 0.5, 1.0
+#: each. If they still move by FAR, and the log-likelihood of a person by LOST when nodes follow
+#: once more, nodes are of no use.
+ROUNDS, NEAR, FAR, LOST = 4, 0.5, 1.0, 0.05
 #: While kinds are compared, nodes follow so many times, and penalties until they change by less
 #: than a factor of 1 + ROUGHLY: evidence is flat around its maximum.
 MOST_CENTRINGS, ROUGHLY = 3, 0.2
@@ -115,6 +116,8 @@ def fit_spread(
     for name, one in starts:
         level = max((other.ascent.value for other in maxima), default=-np.inf)
         maxima.append(Maximum.of(name, task.climber(race, one, tol=ROUGH, beat=level)))
+        if abs(maxima[-1].ascent.value - level) < ROUGH:  # two kinds of starts agree
+            break
     maxima.sort(key=lambda one: -one.ascent.value)
     best = maxima[0].ascent.parameters
     centred = _centring(task, likelihood, FEW_NODES)
@@ -250,7 +253,10 @@ def _with_own_nodes(
         moved, inverse = _distance(before, start, top.information.matrix), top.information.inverse
         if moved < NEAR:
             break
-    return (target, top) if moved < FAR else None
+    if moved < FAR:
+        return target, top
+    gap = centred(target, start).evaluate(start)[0] - top.ascent.value
+    return (target, top) if abs(gap) < LOST * target.rows.total_weight else None
 
 
 def _in_memory(likelihood: Likelihood, task: Task) -> Likelihood:
