@@ -37,6 +37,8 @@ BATCH, SHARED_BATCH = 10, 25
 #: Nodes of persons follow the estimates so many times, unless these move by less than NEAR standard
 #: errors.
 ROUNDS, NEAR = 4, 1.0
+#: Batches after which it is seen whether there are enough.
+ROUND = 2
 T = TypeVar("T")
 
 
@@ -147,13 +149,25 @@ def matched(parameters: Parameters, reference: Parameters) -> Parameters:
 
 
 def in_batches(
-    of: Callable[[range], Any], n: int, n_jobs: int | None, what: str, batch: int = BATCH
+    of: Callable[[range], Any],
+    n: int,
+    n_jobs: int | None,
+    what: str,
+    batch: int = BATCH,
+    until: Callable[[list[Any]], bool] | None = None,
 ) -> list[Any]:
-    """Apply a function to the numbers below n, in batches on several processes, in order."""
+    """Apply a function to the numbers below n, in batches on several processes, in order.
+
+    `until` says, now and then, whether what was found so far is enough.
+    """
     batches = [range(first, min(first + batch, n)) for first in range(0, n, batch)]
     found: list[Any] = []
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    for part in parallel(delayed(of)(one) for one in batches):
-        found.extend(part)
-        step(f"{what} {len(found)} of {n}")
+    at_once = len(batches) if until is None else ROUND
+    for first in range(0, len(batches), at_once):
+        for part in parallel(delayed(of)(one) for one in batches[first : first + at_once]):
+            found.extend(part)
+            step(f"{what} {len(found)} of {n}")
+        if until is not None and until(found):
+            break
     return found

@@ -71,6 +71,8 @@ class Spread:
         z_r.
     log_weights : ndarray of shape (R,)
         log w_r.
+    repulsion : float
+        The power of |b| in the prior; 0 for a likelihood without prior.
     """
 
     kind: str
@@ -82,6 +84,7 @@ class Spread:
     nodes: Matrix
     log_weights: Vector
     n_contrasts: int = 1
+    repulsion: float = 1.0
 
     @classmethod
     def of(
@@ -132,18 +135,18 @@ class Spread:
 
     def log_prior(self, b: Vector) -> float:
         """Return log |b| - 1/2 sum_e l2_e b_e^2."""
-        square = float(b @ b)
-        return 0.5 * float(np.log(max(square, TINY)) - self.penalty @ np.square(b))
+        away = self.repulsion * np.log(max(float(b @ b), TINY))
+        return 0.5 * float(away - self.penalty @ np.square(b))
 
     def prior_slope(self, b: Vector) -> Vector:
         """Return the gradient of :meth:`log_prior`."""
-        return np.asarray(b / max(float(b @ b), TINY) - self.penalty * b)
+        return np.asarray(self.repulsion * b / max(float(b @ b), TINY) - self.penalty * b)
 
     def prior_curvature(self, b: Vector) -> Matrix:
         """Return minus the second derivatives of :meth:`log_prior`."""
         square = max(float(b @ b), TINY)
         away = 2 * np.outer(b, b) / square**2 - np.eye(len(b)) / square
-        return np.asarray(np.diag(self.penalty) + away)
+        return np.asarray(np.diag(self.penalty) + self.repulsion * away)
 
     def shrinkage(self, b: Vector, noise_variance: float) -> tuple[float, Vector, Matrix]:
         """Return 1 / c^2 = 1 / (1 + |B|^2 / s^2), its gradient and its second derivatives.

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from spectralmirror.mixture.fit_base import MixtureFit
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
-from spectralmirror.mixture.reopened import fitted_parameters
+from spectralmirror.mixture.reopened import fitted_parameters, with_spread
 from spectralmirror.mixture.resampling import in_batches, mean_weights
 from spectralmirror.rows.checks import require_count
 from spectralmirror.rows.containers import output_container
@@ -34,6 +34,11 @@ __all__ = ["compare_components"]
 
 #: Rows that integer weights may stand for.
 MOST_ROWS = 20_000_000
+#: Nodes that persons share in tests with a spread.
+N_NODES = 128
+#: With a spread, each resample takes seconds, and a test ends when so many have reached T: the
+#: p-value stays valid (Besag and Clifford 1991).
+ENOUGH = 10
 #: What is drawn from a seed: folds, halves, the search for maxima, a sample of the groups.
 FOLDS, HALVES, SEARCH, SAMPLE = 1, 2, 3, 4
 
@@ -166,10 +171,10 @@ def _compared(estimator: Any, rows: Rows, options: Options) -> ComponentComparis
     whole = [fit.model.n_components_ == k for k, fit in zip(numbers, fits, strict=True)]
     fits = fits[: int(np.cumprod(whole).sum())]  # others left classes without rows
     held_out = _held_out(estimator, rows, len(fits), options)
-    plain, log_ratio = estimator.spread is None, None
-    if plain and not rows.groups.rows.has_fractions:
+    log_ratio = None
+    if estimator.spread != "auto" and not rows.groups.rows.has_fractions:
         log_ratio = _split_test(estimator, rows, fits, options)
-    tests = _ratio_tests(rows, fits, options) if plain else {}
+    tests = _ratio_tests(rows, fits, options)
     return ComponentComparison.of(
         [fit.model for fit in fits],
         mean_weights(rows.groups),
@@ -193,13 +198,27 @@ def _ratio_tests(
         test = _ratio_test(rows, fits[k - 2], fits[k - 1], options.seed)
         what = f"{k - 1} against {k} classes"
         stage(f"{what}: {options.n_resamples} resamples")
+        T = test.observed.statistic
+        until = None if test.null.spread is None else partial(_enough, T)
         resampled = in_batches(
-            test.resampled, options.n_resamples, options.n_jobs, f"{what}: resample"
-        )
-        found[k] = test.observed.statistic, np.array(resampled)
+            test.resampled, options.n_resamples, options.n_jobs, f"{what}: resample", batch=5,
+            until=until,
+        )  # fmt: skip
+        found[k] = T, np.array(resampled if until is None else _first_enough(T, resampled))
         if p_value(*found[k]) > options.alpha:
             break
     return found
+
+
+def _enough(statistic: float, resampled: Sequence[float]) -> bool:
+    """Return whether so many resamples have reached the statistic that it is not significant."""
+    return sum(one >= statistic for one in resampled) >= ENOUGH
+
+
+def _first_enough(statistic: float, resampled: list[float]) -> list[float]:
+    """Return the resamples up to the one with which they were enough, whatever came after it."""
+    reached = np.cumsum(np.array(resampled) >= statistic)
+    return resampled[: int(np.searchsorted(reached, ENOUGH)) + 1]
 
 
 def _held_out(estimator: Any, rows: Rows, K: int, options: Options) -> Matrix:
@@ -240,7 +259,7 @@ def _largest(rows: Rows, fit: Fitted, seed: int) -> Callable[[InMemoryGroups], f
 
     It is in the whole space, wherever the fit was looked for, and starts there, too.
     """
-    likelihood = fit.model._opened(rows.groups, fit.model.n_components_)
+    likelihood = _opened(rows, fit.model, fit.model.spread_kind_)
     start = fitted_parameters(fit.model, likelihood)
     return partial(_largest_on, likelihood, start, (seed + SEARCH) % 2**32)
 
@@ -253,11 +272,25 @@ def _largest_on(
 
 
 def _ratio_test(rows: Rows, fewer: Fitted, more: Fitted, seed: int) -> RatioTest:
-    """Return the test, under the first penalty of fits, which does not depend on the labels."""
-    models = fewer.model, more.model
-    null, larger = (one._opened(rows.groups, one.n_components_) for one in models)
-    starts = fitted_parameters(models[0], null), fitted_parameters(models[1], larger)
-    return ratio_test(null, larger, *starts, seed)
+    """Return the test, under the first penalties of fits, which do not depend on the labels.
+
+    Both numbers of classes have the kind of spread of the smaller one.
+    """
+    models, kind = (fewer.model, more.model), fewer.model.spread_kind_
+    null, larger = (_opened(rows, one, kind) for one in models)
+    of_fewer = fitted_parameters(models[0], null)
+    if models[1].spread_kind_ == kind:
+        of_more = fitted_parameters(models[1], larger)
+    else:
+        of_more = fitted_parameters(models[1], replace(larger, spread=None))
+        of_more = replace(of_more, spread=of_fewer.spread)
+    return ratio_test(null, larger, of_fewer, of_more, seed)
+
+
+def _opened(rows: Rows, model: Any, kind: str | None) -> Likelihood:
+    """Return the likelihood of a fit with the first penalties, and nodes that persons share."""
+    likelihood: Likelihood = model._opened(rows.groups, model.n_components_)
+    return likelihood if kind is None else with_spread(likelihood, kind, N_NODES)
 
 
 def _accepted(

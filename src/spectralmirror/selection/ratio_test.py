@@ -12,6 +12,9 @@ nor l2 depends on the labels, so that data and resamples are treated alike.
 T is not chi-squared: theta_0 is no regular point. Its distribution is simulated instead: labels are
 drawn from the fitted k - 1 classes, for the same features, groups and weights (McLachlan 1987). The
 p-value is (1 + the number of resamples with T as large) / (1 + the number of resamples).
+
+With a spread, k - 1 and k classes have one of the same kind, both with the first penalty of its
+entries, and each group of a resample has a profile of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from spectralmirror.mixture.lbfgs import Ascent, climb
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.operators import leading_splits
 from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.spread_start import stretched
 from spectralmirror.mixture.starts import FINE, SPLIT
 from spectralmirror.mixture.wide_search import WIDE_CYCLE
 from spectralmirror.rows.grouped import InMemoryGroups
@@ -184,9 +188,10 @@ def _starts(
     """Yield the given start, splits of the classes of k - 1, and starts of other kinds."""
     yield given
     yield from splits(more, below)
-    ground = Ground(more, len(given), CLIMB, rng)
+    ground = Ground(replace(more, spread=None), len(given), CLIMB, rng)
     for kind in cycle(WIDE_CYCLE if more.coordinates.is_scaled else CYCLE):
-        yield KINDS[kind](ground)
+        start = KINDS[kind](ground)
+        yield start if more.spread is None else stretched(more, start, below.spread)
 
 
 def splits(more: Likelihood, below: Parameters) -> list[Parameters]:

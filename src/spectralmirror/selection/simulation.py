@@ -39,12 +39,14 @@ class Simulator:
 
         Labels are -1 or +1, or 0, ..., C - 1 if there are more kinds. Of the rows of a choice set,
         one is chosen: that with the largest score plus a Gumbel variable (McFadden 1974); and so is
-        one of more than two labels.
+        one of more than two labels. With a spread, each group has a profile of its own.
         """
         rows = self.rows
         u = rng.random(rows.n_groups)
         classes = (u > self._cumulated[:-1]).sum(axis=0)
         t = self._scores[np.repeat(classes, rows.sizes), :, np.arange(len(self._scores[0, 0]))].T
+        if self.likelihood.spread is not None:
+            t = t + self._steps(rng)
         if self.likelihood.labels is not None:
             t = np.vstack([np.zeros(t.shape[1]), t])
             return np.asarray(np.argmax(t + rng.gumbel(size=t.shape), axis=0), dtype=np.float64)
@@ -68,13 +70,26 @@ class Simulator:
         found = collect(self.rows, lambda block: self.likelihood.scores_of(block, V).T).T
         return found.reshape(len(V), self.likelihood.n_contrasts, -1)
 
+    def _steps(self, rng: np.random.Generator) -> Matrix:
+        """Draw z ~ N(0, I) for each group, and return what B z adds to scores, (C - 1, n)."""
+        root = self.likelihood.of_spread(self.parameters)
+        own = rng.standard_normal((self.rows.n_groups, root.shape[1])) @ root.T
+        own = own.reshape(len(own), self.likelihood.n_contrasts, -1)
+        of_rows = np.repeat(own, self.rows.sizes, axis=0)
+        return np.asarray(np.einsum("np,ncp->cn", self._working, of_rows))
+
+    @cached_property
+    def _working(self) -> Matrix:
+        """Z of all rows."""
+        return collect(self.rows, self.likelihood.working)
+
     @cached_property
     def _cumulated(self) -> Matrix:
         """p_1 + ... + p_l for each group, shape (k, n_groups)."""
-        k = len(self.parameters)
+        k, alone = len(self.parameters), replace(self.likelihood, spread=None)
 
         def of(block: Block) -> Matrix:
-            p = np.exp(self.likelihood.log_weights(block, self.parameters))
+            p = np.exp(alone.log_weights(block, self.parameters))
             return np.broadcast_to(p, (k, len(block.group_traits))).T
 
         return collect(self.rows, of).T.cumsum(axis=0)

@@ -21,10 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from spectralmirror.mixture.lbfgs import climb
+from spectralmirror.mixture.integration import log_likelihoods
+from spectralmirror.mixture.lbfgs import Ascent, climb
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.reopened import centred
 from spectralmirror.mixture.search import find_maxima, prepared
+from spectralmirror.mixture.spread_start import stretched
 from spectralmirror.mixture.starts import FINE
 from spectralmirror.mixture.task import Task
 from spectralmirror.rows.reduce import one_blas_thread
@@ -39,22 +42,46 @@ SEARCHED, FOLLOWED = 0.01, (1e-4, 1e-6)
 NEAR, MOST_FOLLOWED = 10.0, 6
 #: A climb ends at a step that gains less than this.
 EXACT = 1e-5
+#: How often the nodes of persons follow the parameters.
+CENTRINGS = 2
 MAX_ITER, N_INIT = 500, 100
 
 
 def largest_log_likelihood(
     likelihood: Likelihood, k: int, given: Sequence[Parameters], seed: int
 ) -> float:
-    """Return the largest log-likelihood that k classes have, without any prior."""
-    free = prepared(replace(likelihood, l2=SEARCHED, concentration=0.0))
+    """Return the largest log-likelihood that k classes have, without any prior.
+
+    With a spread, the search for classes is that without one, which is among the possible ones.
+    """
+    alone = prepared(replace(likelihood, l2=SEARCHED, concentration=0.0, spread=None))
     rng = np.random.RandomState(seed)
     with one_blas_thread():
-        task = Task(k, free, None, True, "spectral", N_INIT, MAX_ITER, EXACT, climb, rng)
-        found = [one.ascent for one in find_maxima(task, free, None)]
-        found += [climb(free, start, tol=FINE, max_iter=MAX_ITER) for start in given]
-        found.sort(key=lambda one: -one.value)
-        near = [one for one in found if one.value > found[0].value - NEAR][:MOST_FOLLOWED]
-        return max(_followed(free, one.parameters) for one in near)
+        task = Task(k, alone, None, True, "spectral", N_INIT, MAX_ITER, EXACT, climb, rng)
+        found = [one.ascent for one in find_maxima(task, alone, None)]
+        if likelihood.spread is None:
+            found += [climb(alone, start, tol=FINE, max_iter=MAX_ITER) for start in given]
+        largest = [_followed(alone, one.parameters) for one in _near(found)]
+        if likelihood.spread is not None:
+            free = replace(alone, spread=replace(likelihood.spread, repulsion=0.0))
+            largest += _with_spread(free, [one.parameters for one in _near(found)], given)
+        return max(largest)
+
+
+def _near(found: list[Ascent]) -> list[Ascent]:
+    """Return the best maxima."""
+    found.sort(key=lambda one: -one.value)
+    return [one for one in found if one.value > found[0].value - NEAR][:MOST_FOLLOWED]
+
+
+def _with_spread(
+    free: Likelihood, starts: Sequence[Parameters], given: Sequence[Parameters]
+) -> list[float]:
+    """Return the log-likelihoods of the best maxima with a spread."""
+    b = given[0].spread
+    starts = [*given, *(stretched(free, one, b) for one in starts)]
+    found = [climb(free, start, tol=FINE, max_iter=MAX_ITER) for start in starts]
+    return [_followed_with_spread(free, one.parameters) for one in _near(found)]
 
 
 def _followed(likelihood: Likelihood, parameters: Parameters) -> float:
@@ -64,6 +91,23 @@ def _followed(likelihood: Likelihood, parameters: Parameters) -> float:
         ascent = climb(likelihood, parameters, tol=EXACT, max_iter=MAX_ITER)
         parameters = ascent.parameters
     return ascent.value - likelihood.log_prior(parameters)
+
+
+def _followed_with_spread(likelihood: Likelihood, parameters: Parameters) -> float:
+    """As :func:`_followed`, with a penalty of the spread that vanishes, too.
+
+    In the end each person has nodes of their own, so that the likelihood is exact.
+    """
+    spread = likelihood.spread
+    assert spread is not None
+    for l2 in FOLLOWED:
+        weak = spread.with_penalty(np.full(len(spread), l2))
+        likelihood = replace(likelihood.with_l2(l2), spread=weak)
+        parameters = climb(likelihood, parameters, tol=EXACT, max_iter=MAX_ITER).parameters
+    for _ in range(CENTRINGS):
+        own = centred(likelihood, parameters)
+        parameters = climb(own, parameters, tol=EXACT, max_iter=MAX_ITER).parameters
+    return float(log_likelihoods(likelihood, parameters).sum())
 
 
 def log_ratios(halves: Sequence[tuple[dict[int, ScoredPart], dict[int, float]]]) -> Vector:
