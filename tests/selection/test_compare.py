@@ -158,8 +158,8 @@ def test_a_sample_of_whole_groups_if_rows_do_not_fit_into_memory(tmp_path, monke
     assert str(type(found).load(tmp_path / "found.json")) == str(found)
 
 
-def test_with_a_spread_there_are_criteria_and_no_tests():
-    found = compared(LinearClassifierMixture(spread="intercept"), max_components=1)
+def test_with_a_spread_both_tests_see_classes():
+    found = compared(LinearClassifierMixture(spread="intercept"), n_resamples=3)
     seed = int(np.random.RandomState(0).randint(2**31))
     fold = np.random.default_rng([seed, 1]).permutation(np.arange(80) % 2)[GROUPS]
     model = LinearClassifierMixture(1, spread="intercept", random_state=seed)
@@ -171,9 +171,33 @@ def test_with_a_spread_there_are_criteria_and_no_tests():
     ]
     assert found.held_out[0] == pytest.approx(np.concatenate(scores).mean(), abs=1e-3)
     assert found.models_[1].spread_kind_ == "intercept"
-    assert np.isnan(found.p_value).all()
+    assert found.p_value[1] == 0.25
+    assert found.at_least_ == 2
+    assert found.split_log_ratio[1] > 3
+
+
+def test_with_a_spread_one_scattered_class_is_enough():
+    """Without one, the same labels reject a single class."""
+    X, y, truth = make_linear_classifier_mixture(
+        600, profiles=[[1.0, -1.0]], group_size=10, spread=[1.5, 1.5], random_state=0
+    )
+    options = {"X": X, "y": y, "groups": truth.groups, "n_resamples": 39}
+    found = compared(LinearClassifierMixture(spread="diagonal"), **options)
+    assert found.p_value[1] > 0.1
+    assert 10 <= len(found.resampled_[2]) < 39  # it ends with the tenth that reached the data
+    reached = found.resampled_[2] >= found.statistic[1]
+    assert reached.sum() == 10
+    assert reached[-1]
+    assert found.p_value[1] == 11 / (len(reached) + 1)
+    assert found.at_least_ == 1
+    assert compared(**options).p_value[1] == 1 / 40
+
+
+def test_kinds_of_spread_that_fits_choose():
+    found = compared(LinearClassifierMixture(spread="auto"), n_resamples=3)
+    assert found.p_value[1] == 0.25
     assert found.at_least_ is None
-    assert "With a spread there are no tests" in str(found)
+    assert "The split test needs one kind of spread, such as" in str(found)
 
 
 def test_the_estimator_stays_as_it_is():

@@ -9,6 +9,7 @@ from scipy.special import expit, softmax
 from spectralmirror import ChoiceMixture, LinearClassifierMixture
 from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
 from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.reopened import with_spread
 from spectralmirror.selection.simulation import (
     Simulator,
     frequencies_repeated,
@@ -39,6 +40,32 @@ def draws(likelihood, theta):
     simulator = Simulator(likelihood, theta)
     rng = np.random.default_rng(1)
     return np.array([simulator.labels(rng) for _ in range(N_DRAWS)])
+
+
+def test_persons_of_a_spread():
+    """Pairs of rows of a group depend on each other through z, those of other groups do not."""
+    likelihood = with_spread(in_order(likelihood_of()), "diagonal", 64)
+    U, b, p = np.array([[2.0, 0.0], [-1.0, 1.0]]), np.array([0.3, -0.5]), np.array([0.7, 0.3])
+    theta = replace(units(likelihood, U, b, p), spread=np.array([1.5, 0.8, 1.0]))
+    y = draws(likelihood, theta)
+    order = likelihood_of().rows.present_index()
+    scale, mean = X.std(axis=0), X.mean(axis=0)
+    A = np.column_stack([(X[order] - mean) / scale, np.ones(60)])
+    z, w = np.polynomial.hermite_e.hermegauss(15)
+    nodes = np.stack(np.meshgrid(z, z, z), axis=-1).reshape(-1, 3)
+    weights = np.prod(np.stack(np.meshgrid(w, w, w), axis=-1), axis=-1).ravel()
+    weights /= weights.sum()
+    steps = A @ (nodes * [1.5, 0.8, 1.0]).T
+    f = np.stack([expit((X[order] @ u + c)[:, None] + steps) for u, c in zip(U, b, strict=True)])
+    alone = np.einsum("knr,r,k->n", f, weights, p)
+    error = 4.5 * 0.5 / np.sqrt(N_DRAWS)
+    assert (np.abs((y > 0).mean(axis=0) - alone) < error).all()
+    expected = alone[1:] * alone[:-1]
+    same = GROUPS[order][1:] == GROUPS[order][:-1]
+    expected[same] = np.einsum("knr,knr,r,k->n", f[:, 1:], f[:, :-1], weights, p)[same]
+    together = ((y[:, 1:] > 0) & (y[:, :-1] > 0)).mean(axis=0)
+    assert (np.abs(together - expected) < error).all()
+    assert np.abs(expected - alone[1:] * alone[:-1])[same].max() > 2 * error  # there is a spread
 
 
 @pytest.mark.parametrize("grouped", [True, False])

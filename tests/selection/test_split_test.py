@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logsumexp
 
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.datasets import make_linear_classifier_mixture
+from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.reopened import with_spread
 from spectralmirror.selection.parts import ScoredPart
 from spectralmirror.selection.split_test import at_least, largest_log_likelihood, log_ratios
 
@@ -28,6 +32,31 @@ def test_separable_labels_have_a_likelihood_of_one():
     X = np.random.default_rng(0).standard_normal((60, 2))
     found = largest_log_likelihood(likelihood_of(X, np.sign(X[:, 0]), 1), 1, [], 0)
     assert -0.1 < found <= 0
+
+
+@pytest.mark.parametrize("deviation", [0.0, 1.5])
+def test_a_single_class_with_random_intercepts_has_the_maximum_of_their_likelihood(deviation):
+    """Against a general optimiser and a fixed quadrature of 61 nodes."""
+    X, y, truth = make_linear_classifier_mixture(
+        600, 2, 1, profile_norm=2, group_size=6, random_state=1
+    )
+    rng = np.random.default_rng(0)
+    own = deviation * rng.standard_normal(100)[truth.groups]
+    y = np.where(rng.uniform(size=600) < expit(X @ truth.profiles[0] + own), 1.0, -1.0)
+    z, w = np.polynomial.hermite_e.hermegauss(61)
+
+    def loss(theta):
+        t = X @ theta[:2] + theta[2] + theta[3] * z[:, None]
+        of_persons = np.add.reduceat(log_expit(y * t), np.arange(0, 600, 6), axis=1)
+        return -logsumexp(of_persons + np.log(w / w.sum())[:, None], axis=0).sum()
+
+    starts = ([0.5, 0.5, 0.0, s] for s in (0.2, 1.0))
+    oracle = -min(minimize(loss, x0, tol=1e-10).fun for x0 in starts)
+    likelihood = with_spread(likelihood_of(X, y, 1, truth.groups), "intercept", 64)
+    start = Parameters(np.zeros((1, 3)), np.zeros(1), np.array([0.5]))
+    found = largest_log_likelihood(likelihood, 1, [start], 0)
+    assert found == pytest.approx(oracle, abs=2e-3)
+    assert found > oracle - 5e-4
 
 
 def test_more_classes_have_no_smaller_maximum():

@@ -71,6 +71,11 @@ def compare_components(
     - the split likelihood-ratio test, which says that there are "at least k" classes with
       confidence 1 - `alpha`. It needs no large samples and no regularity, and it is cautious.
 
+    With a spread, both numbers of classes have the same kind of it, that of the fit of k - 1
+    classes, and persons of resamples have profiles of their own. Each resample takes seconds: a
+    test ends early when ten of them have reached the statistic of the data, and cannot become
+    significant (Besag and Clifford 1991). The split test needs a named kind, not "auto".
+
     Parameters
     ----------
     estimator : LinearClassifierMixture or ChoiceMixture

@@ -290,9 +290,9 @@ class ComponentComparison:
         found.append(f"Number of classes: {said}.")
         if len(self.n_components) < self.requested:
             found.append(f"{len(self.n_components) + 1} classes left some without rows.")
-        if self.spread is not None:
-            found.append("With a spread there are no tests.")
-        else:
+        if self.spread == "auto":
+            found.append("The split test needs one kind of spread, such as `spread='diagonal'`.")
+        if self.spread is None:
             found += self._degrees()
         return found
 
