@@ -99,6 +99,23 @@ def test_elasticities_of_choices(chosen):
     assert [one["feature"] for one in both] == ["x0", "x1"]
 
 
+def test_own_effects_of_choices(chosen):
+    model, file = chosen / "choices.skops", chosen / "survey.csv"
+    frame, mixture = pl.read_csv(file), load(model).mixture
+    expected = average_effects(
+        mixture, frame.select(*mixture.feature_names_in_), choices=frame["case"].to_numpy(),
+        level=0.9,
+    )  # fmt: skip
+    said = json.loads(run("effects", model, file, "--level", "0.9", "--json").stdout)
+    assert said["level"] == 0.9
+    for key in ("estimate", "standard_error", "lower", "upper"):
+        values = [one[key] for one in said["effects"]]
+        np.testing.assert_allclose(values, getattr(expected, key).ravel())
+    printed = run("effects", model, file, "--level", "0.9").stdout
+    assert printed.count("Average effects on P(") == 1
+    assert [line for line in printed.splitlines() if line.startswith("x1 ")]
+
+
 def test_labels_belong_to_labels(chosen):
     result = run("effects", chosen / "choices.skops", chosen / "survey.csv", "--label", "1", code=2)
     assert "--label belongs to labels" in result.stderr

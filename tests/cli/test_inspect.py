@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -74,6 +75,7 @@ def test_inspect_prints_ratios_of_coefficients(different):
         ("taste", "--ratio taste: name two features as A/B, such as minutes/price."),
         ("taste/prize", "there is no feature 'prize'; did you mean 'price'?"),
         ("a/b/c", "there is no feature 'a'."),
+        ("price/price", "--ratio price/price is always 1: name two features"),
     ],
 )
 def test_ratios_of_unknown_features(different, asked, sentence):
@@ -81,7 +83,13 @@ def test_ratios_of_unknown_features(different, asked, sentence):
     assert sentence in result.stderr
 
 
+def test_a_label_belongs_to_ratios(different):
+    result = run("inspect", different / "model.skops", "--label", "1", code=2)
+    assert "--label says whose coefficients --ratio A/B means: add --ratio." in result.stderr
+
+
 def test_names_may_contain_slashes():
     X = pd.DataFrame(np.random.default_rng(0).standard_normal((200, 2)), columns=["a/b", "c"])
     mixture = LinearClassifierMixture(1).fit(X, X["c"] + X["a/b"] > 0.3 * X["a/b"] ** 2)
-    assert str(ratios_of(mixture, "a/b/c")) == str(ratios(mixture, "a/b", "c"))
+    fitted = SimpleNamespace(mixture=mixture)
+    assert str(ratios_of(fitted, "a/b/c")) == str(ratios(mixture, "a/b", "c"))

@@ -8,6 +8,7 @@ import pytest
 
 from spectralmirror import LinearClassifierMixture, load
 from spectralmirror.datasets import make_multinomial_mixture
+from spectralmirror.effects import ratios
 from tests.helpers.command_line import run
 
 WAYS = np.array(["bike", "car", "rail"])
@@ -75,6 +76,18 @@ def test_what_the_terminal_shows(travel):
     assert "behind 'way' ('bike', 'car' or 'rail') in 1,200 rows" in made.stdout
     assert "of way = 'rail', against the average of all labels" in made.stdout
     assert "spectralmirror report" in made.stdout
+
+
+def test_ratios_are_those_of_a_label(travel):
+    folder, _, _ = travel
+    model = load(folder / "model.skops")
+    label = model.mixture.classes_.tolist()[1]
+    expected = str(ratios(model.mixture, "rain", "hurry", label=label))
+    asked = ["inspect", folder / "model.skops", "--ratio", "rain/hurry"]
+    assert expected in run(*asked, "--label", "car").stdout
+    assert "--label is missing: name one of" in run(*asked, code=2).stderr
+    rows = ["effects", folder / "model.skops", folder / "ways.csv", *asked[2:], "--label", "car"]
+    assert expected in run(*rows).stdout
 
 
 @pytest.mark.parametrize(

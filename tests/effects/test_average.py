@@ -10,8 +10,8 @@ from scipy import sparse
 from scipy.special import expit, ndtr
 
 import spectralmirror
-from spectralmirror import ChoiceMixture, LinearClassifierMixture
-from spectralmirror.datasets import make_choice_mixture, make_linear_classifier_mixture
+from spectralmirror import LinearClassifierMixture
+from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.effects import average_effects
 from tests.helpers.mixtures import fitted
 
@@ -233,13 +233,6 @@ def test_many_blocks_are_summed(monkeypatch):
     monkeypatch.setattr(memory, "MOST_ROWS", 100)
     other = average_effects(mixture, X)
     np.testing.assert_allclose(other.standard_error, one.standard_error)
-
-
-def test_choices_have_shares_and_elasticities_instead():
-    X, chosen, truth = make_choice_mixture(30, 2, 1, n_choices=2, random_state=0)
-    mixture = ChoiceMixture(1).fit(X, chosen, choices=truth.choices)
-    with pytest.raises(ValueError, match=r"average_effects is for labels.*model\.elasticities"):
-        average_effects(mixture, X)
 
 
 def test_the_other_label_has_the_opposite_effects():

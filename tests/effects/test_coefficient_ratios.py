@@ -190,3 +190,12 @@ def test_a_price_that_its_sign_holds_at_0_has_no_ratio():
     assert np.isnan([other.standard_error[1], other.lower[1], other.upper[1]]).all()
     assert other.estimate[2] == pytest.approx(mixture.weights_[0] * other.estimate[0])
     assert np.isfinite(other.standard_error[2])
+
+
+def test_the_same_feature_twice_and_a_label_that_is_not_needed():
+    X, y, groups = drawn(300)
+    mixture = fitted(X, y, groups=groups)
+    with pytest.raises(ValueError, match="the same feature, 'x1', whose ratio is always 1"):
+        ratios(mixture, "x1", 1)
+    with pytest.raises(ValueError, match="label is for more than two labels: leave it out"):
+        ratios(mixture, 0, 1, label="yes")

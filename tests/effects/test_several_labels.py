@@ -8,6 +8,7 @@ from scipy.special import softmax
 
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.effects import average_effects, ratios
+from spectralmirror.mixture.summary import quantile
 
 NAMES = np.array(["bus", "car", "rail"])
 
@@ -99,5 +100,46 @@ def test_bad_input(case):
         average_effects(mixture, X)
     with pytest.raises(ValueError, match=r"label must be one of .*, got 'tram'"):
         average_effects(mixture, X, label="tram")
-    with pytest.raises(ValueError, match="ratios takes mixtures of two labels, but this one has 3"):
+    with pytest.raises(ValueError, match=r"label is missing: name one of \['bus', .* or two of"):
         ratios(mixture, 0, 1)
+    for label in ("tram", ("bus", "tram"), ("bus", "bus"), 3):
+        with pytest.raises(ValueError, match=r"label is .*: name one of"):
+            ratios(mixture, 0, 1, label=label)
+
+
+@pytest.mark.parametrize("label", ["car", ("car", "bus")])
+def test_ratios_of_a_label_and_of_two(case, label):
+    """Estimates by hand, errors by finite differences, intervals by what a test accepts."""
+    mixture, _ = case
+    profiles = np.concatenate([mixture.coef_, mixture.intercept_[..., None]], axis=2)
+    k, theta = len(profiles), np.append(profiles.ravel(), mixture.weights_)
+
+    def both(theta):
+        U = theta[:-k].reshape(profiles.shape)
+        U = U[:, 1] - U[:, 0] if isinstance(label, tuple) else U[:, 1]
+        return U[:, 0], U[:, 1]
+
+    def of(theta):
+        found = both(theta)[0] / both(theta)[1]
+        return np.append(found, theta[-k:] @ found)
+
+    found, C = ratios(mixture, 0, 1, label=label, method="delta"), mixture.covariance_
+    np.testing.assert_allclose(found.estimate, of(theta))
+    slopes = np.array([(of(theta + e) - of(theta - e)) / 2e-6 for e in 1e-6 * np.eye(len(theta))])
+    errors = np.sqrt(np.einsum("ic,ih,hc->c", slopes, C, slopes))
+    np.testing.assert_allclose(found.standard_error, errors, rtol=1e-4)
+    fieller = ratios(mixture, 0, 1, label=label)
+    for c in np.flatnonzero(fieller.bounded[:k]):
+        for end in (fieller.lower[c], fieller.upper[c]):
+            rest = np.array(
+                [
+                    (both(theta + e)[0] - end * both(theta + e)[1])[c]
+                    - (both(theta - e)[0] - end * both(theta - e)[1])[c]
+                    for e in 1e-3 * np.eye(len(theta))
+                ]
+            ) / 2e-3  # fmt: skip
+            z = (both(theta)[0] - end * both(theta)[1])[c] / np.sqrt(rest @ C @ rest)
+            assert abs(z) == pytest.approx(quantile(mixture, 0.95), rel=1e-6)
+    if isinstance(label, tuple):
+        turned = ratios(mixture, 0, 1, label=label[::-1])
+        np.testing.assert_allclose(turned.estimate, fieller.estimate)

@@ -57,7 +57,8 @@ def effects(
     labels: this year's offers, for example.
 
     For choices: by how many per cent the share of each alternative changes if the feature of that
-    alternative grows by one per cent (its own elasticity). JSON has those of all pairs.
+    alternative grows by one per cent (its own elasticity; JSON has those of all pairs), and the
+    change in the probability that an alternative is chosen per unit of its own feature.
 
     For example:
 
@@ -67,12 +68,12 @@ def effects(
     """
     with one_sentence_errors(quiet, kept=""), progress_bar(quiet) as listen:
         from spectralmirror.rows.files.readers import count_rows, readers_of
-        from spectralmirror.tables.table_effects import table_effects, table_elasticities
+        from spectralmirror.tables.table_effects import choice_effects, table_effects
 
         fitted, _ = load_table(model)
         if fitted.choices is not None and label is not None:
             fail("--label belongs to labels: this model was fitted to choices.")
-        ratios = [ratios_of(fitted.mixture, one, level) for one in ratio or ()]
+        ratios = [ratios_of(fitted, one, level, label) for one in ratio or ()]
         readers = readers_of(files, separator)
         total = count_rows(readers)
         options: dict[str, Any] = {
@@ -82,13 +83,14 @@ def effects(
         }
         about: dict[str, Any] = {"model": str(model)}
         if fitted.choices is not None:
-            elasticities = table_elasticities(fitted, readers, **options)
-            lines = list(_elasticity_lines(elasticities))
+            elasticities, found = choice_effects(fitted, readers, level=level, **options)
+            lines = [*_elasticity_lines(elasticities), *([""] if elasticities else []), str(found)]
             about["elasticities"] = [_as_data(*one) for one in elasticities.items()]
         else:
             found = table_effects(fitted, readers, label=label, level=level, **options)
             lines = [str(found)]
-            about |= {"label": found.label, "level": level, "effects": _effect_data(found)}
+            about["label"] = found.label
+        about |= {"level": level, "effects": _effect_data(found)}
     if as_json:
         print_json(about | ({"ratios": list(map(ratio_as_data, ratios))} if ratios else {}))
         return

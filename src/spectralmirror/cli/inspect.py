@@ -33,7 +33,19 @@ Ratio = Annotated[
 ]
 
 
-def inspect(model: Model, ratio: Ratio = None, as_json: AsJson = False) -> None:
+def inspect(
+    model: Model,
+    ratio: Ratio = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE",
+            help="For ratios of a model of more than two labels: whose coefficients are meant.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Show what a model holds: its classifiers, its columns, and which version wrote it.
 
     Estimates are in the units of the features, with standard errors and 95 % intervals.
@@ -51,7 +63,9 @@ def inspect(model: Model, ratio: Ratio = None, as_json: AsJson = False) -> None:
         from spectralmirror.mixture.summary import letters, resampled, table, text
 
         fitted, version = load_table(model)
-        found = [ratios_of(fitted.mixture, one) for one in ratio or ()]
+        if label is not None and not ratio:
+            raise ValueError("--label says whose coefficients --ratio A/B means: add --ratio.")
+        found = [ratios_of(fitted, one, label=label) for one in ratio or ()]
         if as_json:
             about = {"model": str(model), "written_by": version, **fitted.described()}
             print_json(about | ({"ratios": list(map(ratio_as_data, found))} if found else {}))
@@ -68,18 +82,27 @@ def inspect(model: Model, ratio: Ratio = None, as_json: AsJson = False) -> None:
             say(f"\n{one}")
 
 
-def ratios_of(mixture: Any, asked: str, level: float = 0.95) -> Any:
+def ratios_of(
+    fitted: FittedTable, asked: str, level: float = 0.95, label: str | None = None
+) -> Any:
     """Return the ratios of two features that are named as A/B; names may contain slashes."""
     from spectralmirror.effects import ratios
+    from spectralmirror.tables.table_effects import known_label
 
+    mixture = fitted.mixture
     names = list(map(str, mixture.feature_names_in_))
     parts = asked.split("/")
     halves = [("/".join(parts[:i]), "/".join(parts[i:])) for i in range(1, len(parts))]
     if not halves:
         raise ValueError(f"--ratio {asked}: name two features as A/B, such as minutes/price.")
     both = [pair for pair in halves if set(pair) <= set(names)]
+    if both and len(set(both[0])) == 1:
+        raise ValueError(f"--ratio {asked} is always 1: name two features, such as minutes/price.")
     if both:
-        return ratios(mixture, *both[0], level=level)
+        several = len(mixture.classes_) > 2
+        place = known_label(fitted.labels.tolist(), label) if several else None
+        meant = None if place is None else mixture.classes_.tolist()[place]
+        return ratios(mixture, *both[0], level=level, label=meant)
     unknown = next(name for name in halves[0] if name not in names)
     raise ValueError(
         f"--ratio {asked}: there is no feature {unknown!r}{did_you_mean(unknown, names)}"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spectralmirror.effects.choices import ChoiceEffects
 from spectralmirror.effects.derivatives import EffectSums, Model, Others, OtherValues
 from spectralmirror.effects.results import LEVELS, OVERALL, SLOPE, AverageEffects
 from spectralmirror.effects.selected import (
@@ -33,6 +34,7 @@ def average_effects(
     model: Any,
     X: Any,
     *,
+    choices: Any = None,
     features: Any = None,
     exclusive: Any = (),
     sample_weight: Any = None,
@@ -50,18 +52,24 @@ def average_effects(
     last line, "overall", is their mean with the weights p_l: the effect on a person whose class is
     not known. If the weights depend on covariates, p_l is their average over the fitted groups.
 
+    For choices among alternatives, P is the probability that an alternative is chosen from its set,
+    and what changes is a feature of that alternative alone: these are own effects, averaged over
+    the alternatives. Weights of 0 and 1 choose those to speak about, such as trains.
+
     Standard errors follow from `covariance_` of the model by the delta method. They treat the rows
     of X as given, as Stata's and statsmodels' do. They are NaN if the model has no standard errors,
     as with "hard" labels, and for models that were stored without the covariance of their weights.
 
     Parameters
     ----------
-    model : LinearClassifierMixture
+    model : LinearClassifierMixture or ChoiceMixture
         A fitted mixture.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), or a source
         The rows to average over, as a rule those that were fitted. A source
         (:func:`spectralmirror.scan`, `spectralmirror.spark.scan`) or a dask collection is read
-        twice.
+        twice. For choices: rows in memory, all those of each set.
+    choices : array-like of shape (n_samples,), default=None
+        The choice set of each row; for a ChoiceMixture only, which needs it.
     features : list of str or int, default=None
         Names or indices of features; None means all.
     exclusive : list of lists of str or int, default=()
@@ -94,11 +102,6 @@ def average_effects(
     (3, 2)
     """
     check_is_fitted(model, "coef_")
-    if isinstance(model, ChoiceMixture):
-        raise ValueError(
-            "average_effects is for labels. What a feature does to choices depends on the other "
-            "alternatives: see model.elasticities, and model.shares of changed features."
-        )
     asked, sign = _label(model, label)
     if len(model.classes_) > 2 and model.spread_kind_ is not None:
         raise ValueError(
@@ -110,12 +113,14 @@ def average_effects(
     indices = np.array([feature_index(model, one) for one in chosen], dtype=np.intp)
     p, weights_known = checked_weights(model, component_weights)
     others = _beside(model, indices, exclusive)
-    rows = _rows(model, X, sample_weight)
-    discrete = reduce(rows, OtherValues.of).count[indices] == 0
-    if len(model.classes_) > 2:
-        sums = reduce(rows, LabelModel.of(model, asked, indices, discrete, others).sums)
+    if of_choices := isinstance(model, ChoiceMixture):
+        own = ChoiceEffects.of(model, X, choices, sample_weight, indices, others)
+        discrete, sums = own.discrete, own.sums(model)
     else:
-        sums = reduce(rows, partial(EffectSums.of, Model.of(model, indices, discrete, others)))
+        if choices is not None:
+            raise ValueError("choices is for a ChoiceMixture: leave it out.")
+        rows = _rows(model, X, sample_weight)
+        discrete, sums = _of_labels(model, rows, asked, indices, others)
     by_class = sums.effects / sums.weight
     estimate = np.vstack([by_class, p @ by_class])
     errors = np.full(estimate.shape, np.nan)
@@ -136,7 +141,19 @@ def average_effects(
         estimate + q * errors,
         level,
         output_container(model),
+        "chosen" if of_choices else "y",
     )
+
+
+def _of_labels(
+    model: Any, rows: Any, asked: int, indices: NDArray[np.intp], others: Others
+) -> tuple[NDArray[np.bool_], EffectSums]:
+    """Return which features are 0 or 1, and the sums over rows of the effects on a label."""
+    discrete = reduce(rows, OtherValues.of).count[indices] == 0
+    if len(model.classes_) > 2:
+        return discrete, reduce(rows, LabelModel.of(model, asked, indices, discrete, others).sums)
+    of = Model.of(model, indices, discrete, others)
+    return discrete, reduce(rows, partial(EffectSums.of, of))
 
 
 def _slopes(

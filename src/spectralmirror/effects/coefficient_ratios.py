@@ -19,15 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from spectralmirror.effects.results import OVERALL, Ratios
 from spectralmirror.effects.selected import (
-    check_two_labels,
     checked_weights,
     feature_index,
     feature_names,
     held_at_zero,
 )
-from spectralmirror.mixture.summary import letters, profile_covariance, quantile
+from spectralmirror.mixture.summary import letters, quantile
 from spectralmirror.rows.containers import output_container
-from spectralmirror.rows.types import Matrix
+from spectralmirror.rows.types import Matrix, Vector
 
 __all__ = ["fieller", "ratios"]
 
@@ -40,6 +39,7 @@ def ratios(
     level: float = 0.95,
     method: str = "fieller",
     component_weights: Any = None,
+    label: Any = None,
 ) -> Ratios:
     """Return u_l,numerator / u_l,denominator of each class, and their weighted mean.
 
@@ -68,6 +68,10 @@ def ratios(
         with the errors of the weights.
     component_weights : array-like of shape (k,), default=None
         Weights to use in place of `weights_` for the last line, taken as known.
+    label : object or tuple of two, default=None
+        Needed for more than two labels: the label whose coefficients are meant, relative to the
+        mean of all labels as in `coef_`; or (one, another) for the log-odds of one against another,
+        u_one - u_another.
 
     Returns
     -------
@@ -86,20 +90,25 @@ def ratios(
     [np.float64(-3.0), np.float64(1.0)]
     """
     check_is_fitted(model, "coef_")
-    check_two_labels(model, "ratios")
     if method not in ("fieller", "delta"):
         raise ValueError(f"method must be 'fieller' or 'delta', got {method!r}.")
     q, names = quantile(model, level), feature_names(model)
     pair = [feature_index(model, one) for one in (numerator, denominator)]
-    k = model.n_components_
+    if pair[0] == pair[1]:
+        raise ValueError(
+            f"numerator and denominator are the same feature, {names[pair[0]]!r}, whose ratio is "
+            "always 1: name two features."
+        )
+    contrast, k = _contrast(model, label), model.n_components_
     p, weights_known = checked_weights(model, component_weights)
-    top, bottom = model.coef_[:, pair].T
+    coef = model.coef_.reshape(k, len(contrast), -1)
+    top, bottom = np.einsum("c,kcj->jk", contrast, coef[:, :, pair])
     no_top, no_bottom = (held_at_zero(model, j) for j in pair)
     top, bottom = np.where(no_top, 0.0, top), np.where(no_bottom, np.nan, bottom)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = top / bottom
         by_pair = np.column_stack([1 / bottom, -found / bottom])  # derivatives of each ratio
-    V = _covariance(model, pair)
+    V = _covariance(model, pair, contrast)
     slopes = np.zeros((k + 1, 3 * k))
     for c in range(k):
         slopes[c, 2 * c : 2 * c + 2] = by_pair[c]
@@ -146,15 +155,42 @@ def fieller(top: float, bottom: float, V: Matrix, q: float) -> tuple[tuple[float
     return (float(ends[0]), float(ends[1])), bool(a > 0)
 
 
-def _covariance(model: Any, pair: list[int]) -> Matrix:
-    """Return the covariance of (n_1, d_1, ..., n_k, d_k, p_1, ..., p_k); NaN if unknown."""
-    k, d = model.coef_.shape
-    found = np.full((3 * k, 3 * k), np.nan)
+def _contrast(model: Any, label: Any) -> Vector:
+    """Return the weights of the labels' coefficients in n and d; 1 if there are two labels."""
+    labels = model.classes_.tolist()
+    if len(labels) == 2:
+        if label is not None:
+            raise ValueError("label is for more than two labels: leave it out.")
+        return np.ones(1)
+    one, another = label if isinstance(label, tuple) and len(label) == 2 else (label, None)
+    asked = [x for x in (one, another) if x is not None]
+    if not asked or any(x not in labels for x in asked) or one == another:
+        what = "is missing" if label is None else f"is {label!r}"
+        raise ValueError(
+            f"label {what}: name one of {labels}, or two of them, (one, another), for the log-odds "
+            "of one against another."
+        )
+    found = np.zeros(len(labels))
+    found[labels.index(one)] = 1.0
+    if another is not None:
+        found[labels.index(another)] = -1.0
+    return found
+
+
+def _covariance(model: Any, pair: list[int], contrast: Vector) -> Matrix:
+    """Return the covariance of (n_1, d_1, ..., n_k, d_k, p_1, ..., p_k); NaN if unknown.
+
+    That of the estimates begins with (u_lc, b_lc), class by class and label by label, and p.
+    """
+    k, C, one = model.n_components_, len(contrast), model.coef_.shape[-1] + 1
+    found, size = np.full((3 * k, 3 * k), np.nan), k * C * one
     if model.covariance_ is None:
         return found
-    found[: 2 * k, : 2 * k] = profile_covariance(model)[:, pair][:, :, :, pair].reshape(2 * k, -1)
-    if len(model.covariance_) > k * (d + 1):  # older models have no covariance of the weights
-        places = [c * (d + 1) + j for c in range(k) for j in pair]
-        places += range(k * (d + 1), k * (d + 2))
-        found = model.covariance_[np.ix_(places, places)]
+    n = 2 * k if len(model.covariance_) == size else 3 * k  # older models have none of the weights
+    M = np.zeros((n, len(model.covariance_)))
+    for c in range(k):
+        for place, j in enumerate(pair):
+            M[2 * c + place, (c * C + np.arange(C)) * one + j] = contrast
+    M[np.arange(2 * k, n), np.arange(size, size + n - 2 * k)] = 1.0
+    found[:n, :n] = M @ model.covariance_ @ M.T
     return found

@@ -18,7 +18,7 @@ from spectralmirror.tables.features import Category, as_text
 from spectralmirror.tables.known_rows import NO_ROWS, known_rows
 from spectralmirror.tables.table_model import FittedTable
 
-__all__ = ["features_of", "table_effects", "table_elasticities"]
+__all__ = ["choice_effects", "features_of", "table_effects"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,16 +90,12 @@ def table_effects(
         Called with the number of rows of every batch.
     """
     recipe, known_labels = model.recipe, model.labels.tolist()
-    place = _label(known_labels, label)
+    place = known_label(known_labels, label)
     found = average_effects(
         model.mixture,
         FeatureRows(model, readers, missing, listen),
         features=[recipe.names.index(name) for name in features_of(model, features)],
-        exclusive=[
-            [recipe.names.index(name) for name in term.names]
-            for term in recipe.terms
-            if isinstance(term, Category) and term.names
-        ],
+        exclusive=_exclusive(model),
         label=None if place is None else model.mixture.classes_.tolist()[place],
         level=level,
     )
@@ -107,31 +103,50 @@ def table_effects(
     return replace(found, label=shown, _outcome=model.label)
 
 
-def table_elasticities(
+def choice_effects(
     model: FittedTable,
     readers: Sequence[Reader],
     *,
     features: Sequence[str] = (),
+    level: float = 0.95,
     missing: str | None = None,
     listen: Callable[[int], None] = lambda _: None,
-) -> dict[str, MarketElasticities]:
-    """Return the elasticities of market shares with respect to features, for choices.
+) -> tuple[dict[str, MarketElasticities], AverageEffects]:
+    """Return what features do to choices: elasticities of market shares, and average own effects.
 
     The parameters are those of :func:`table_effects`; files must fit into memory. Levels of
-    categories have no elasticities.
+    categories have no elasticities: they cannot grow by one per cent.
     """
-    numbers = [
-        name for term in model.recipe.terms if not isinstance(term, Category) for name in term.names
+    recipe = model.recipe
+    asked = features_of(model, features)
+    levels = {name for term in recipe.terms if isinstance(term, Category) for name in term.names}
+    X, given = _choices_in_memory(model, readers, missing, listen)
+    found = average_effects(
+        model.mixture, X, choices=given["choices"], level=level,
+        features=[recipe.names.index(name) for name in asked], exclusive=_exclusive(model),
+    )  # fmt: skip
+    return {
+        name: model.mixture.elasticities(X, name, **given) for name in asked if name not in levels
+    }, replace(found, _outcome=model.label)
+
+
+def _exclusive(model: FittedTable) -> list[list[int]]:
+    """Return the features of each category, of which one is 1 at most."""
+    recipe = model.recipe
+    return [
+        [recipe.names.index(name) for name in term.names]
+        for term in recipe.terms
+        if isinstance(term, Category) and term.names
     ]
-    asked = features_of(model, features) if features else numbers
-    levels = [name for name in asked if name not in numbers]
-    if levels:
-        raise ValueError(
-            f"{levels[0]!r} is a level of a category, which cannot grow by one per cent: compare "
-            "the shares that predict prints before and after a change of the file."
-        )
-    if not asked:
-        raise ValueError("There are no features that are numbers, so there are no elasticities.")
+
+
+def _choices_in_memory(
+    model: FittedTable,
+    readers: Sequence[Reader],
+    missing: str | None,
+    listen: Callable[[int], None],
+) -> tuple[Any, dict[str, Any]]:
+    """Return the features of all rows, and their choice sets, alternatives and covariates."""
     assert model.choices is not None
     column = model.choices.alternative
     X, sets, names, Z = [], [], [], []
@@ -148,8 +163,7 @@ def table_elasticities(
     given: dict[str, Any] = {"choices": np.concatenate([s for s in sets if s is not None])}
     given |= {"alternatives": np.concatenate(names).astype(str)} if names else {}
     given |= {"membership": np.concatenate(Z)} if Z else {}
-    rows = model.named(np.concatenate(X))
-    return {name: model.mixture.elasticities(rows, name, **given) for name in asked}
+    return model.named(np.concatenate(X)), given
 
 
 def features_of(model: FittedTable, asked: Sequence[str]) -> list[str]:
@@ -165,7 +179,7 @@ def features_of(model: FittedTable, asked: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found)) if asked else recipe.names
 
 
-def _label(known: list[Any], asked: str | None) -> int | None:
+def known_label(known: list[Any], asked: str | None) -> int | None:
     """Return which of the labels is asked for; None if that is the second of two."""
     if asked is None and len(known) == 2:
         return None
