@@ -14,7 +14,7 @@
 # `make oldest` runs the core tests with the oldest dependencies that pyproject.toml allows.
 PYTHON ?= python3
 BIN := .venv/bin
-NOT_CORE := report/test_browser.py docs experiments rows/test_spark.py
+NOT_CORE := report/test_browser.py docs experiments rows/test_spark.py rows/test_spark_choices.py rows/test_spark_lost.py
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 

@@ -3,6 +3,7 @@
 import gc
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -111,6 +112,34 @@ def test_partitions_whose_files_are_gone_are_read_again(there):
     for file in files[::2]:
         file.unlink()
     np.testing.assert_allclose((reduce(rows.rows, total), reduce(rows, total)), before, rtol=1e-12)
+
+
+def test_partitions_that_spark_makes_again_keep_their_numbers(there):
+    """As after an executor was lost: several of them may be made again by one task."""
+    df, _ = there
+    rows, _ = spectralmirror.spark.scan(df, label="y", features=NAMES, groups="who").grouped_rows()
+
+    def total(block):
+        return block.y @ block.X
+
+    before = reduce(rows.rows, total), reduce(rows, total)
+    rows.rows.parts.stored.stored.unpersist()
+    rows.partitions.stored.stored.unpersist()
+    np.testing.assert_allclose((reduce(rows.rows, total), reduce(rows, total)), before, rtol=1e-12)
+    kept = rows.rows.parts.stored.stored.map(lambda one: one[:2]).collect()
+    assert sorted(number for number, _ in kept) == list(range(len(rows.rows.survey.lengths)))
+    assert len({path for _, path in kept}) == len(kept) > 2  # tasks, of which there are two
+
+
+def test_two_fits_at_once(there):
+    df, frame = there
+    scan = spectralmirror.spark.scan
+    sources = [scan(df, label="y", features=NAMES), scan(df, label="y", features="x", groups="who")]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda source: mirror().fit(source), sources))
+    X, groups = frame[NAMES], frame["who"]
+    assert_alike(found[0], mirror().fit(X, frame["y"]))
+    assert_alike(found[1], mirror().fit(X.to_numpy(), frame["y"], groups=groups))
 
 
 def test_a_disk_without_space_is_no_error(tmp_path):

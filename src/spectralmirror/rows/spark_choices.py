@@ -24,11 +24,13 @@ from spectralmirror.rows.part import Part
 from spectralmirror.rows.partitioned import RemoteRows
 from spectralmirror.rows.partitioned_groups import PartitionedGroups, group_rows
 from spectralmirror.rows.sets import changes_inside
-from spectralmirror.rows.spark_parts import Columns, SparkGroups, SparkParts, numbered
+from spectralmirror.rows.spark_parts import Columns, SparkGroups, SparkParts
 from spectralmirror.rows.spark_store import StoredParts
 from spectralmirror.rows.survey import Survey
 
 __all__ = ["spark_choices"]
+
+_NUMBER = "__spectralmirror_number"
 
 
 def spark_choices(df: Any, columns: Columns) -> tuple[PartitionedGroups, Any, int]:
@@ -127,10 +129,15 @@ def _check_sets(df: Any, columns: Columns) -> SetCounts:
 
 
 def _of_persons(df: Any, columns: Columns) -> Any:
-    """Send every row to the partition that its person determines, in the order of their sets."""
+    """Send every row to the partition that its person determines, in the order of their sets.
+
+    The rows of a set stay in their order: of two, the first less the second becomes a row.
+    """
+    from pyspark.sql.functions import monotonically_increasing_id
+
     n = max(df.rdd.getNumPartitions(), 1)
-    df, number = numbered(df)
-    names = dict.fromkeys([columns.person, columns.choices, number])
+    df = df.withColumn(_NUMBER, monotonically_increasing_id())
+    names = dict.fromkeys([columns.person, columns.choices, _NUMBER])
     return df.repartition(n, columns.person).sortWithinPartitions(*names)
 
 

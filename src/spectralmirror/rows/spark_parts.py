@@ -21,10 +21,9 @@ with needs_extra("spark", "spectralmirror.spark"):
     from spectralmirror.rows.files.arrow import column_values, matrix
     from spectralmirror.rows.spark_store import StoredParts, merged
 
-__all__ = ["Columns", "SparkGroups", "SparkParts", "numbered"]
+__all__ = ["Columns", "SparkGroups", "SparkParts"]
 
 T = TypeVar("T")
-_NUMBER = "__spectralmirror_number"
 
 
 @dataclass(frozen=True)
@@ -129,10 +128,13 @@ class SparkGroups:
 
     @classmethod
     def of(cls, rows: RemoteRows, columns: Columns) -> SparkGroups:
-        """Send every row to the partition that its group determines."""
-        df, number = numbered(rows.parts.stored.df)
-        n = max(len(rows.survey.lengths), 1)
-        df = df.repartition(n, columns.groups).sortWithinPartitions(columns.groups, number)
+        """Send every row to the partition that its group determines.
+
+        Rows are not numbered: they may come in another order when they are read again after an
+        executor was lost, and Spark then gives up if that changes what was computed from them.
+        """
+        df, n = rows.parts.stored.df, max(len(rows.survey.lengths), 1)
+        df = df.repartition(n, columns.groups).sortWithinPartitions(columns.groups)
         rows.passes["rows"] += 1
         stored, _ = StoredParts.of(df, columns, _count)
         return cls(stored, rows.encoding)
@@ -142,13 +144,6 @@ class SparkGroups:
         run = functools.partial(_sum_groups, function, self.encoding)
         found: T | None = self.stored.reduce(run)
         return found
-
-
-def numbered(df: Any) -> tuple[Any, str]:
-    """Return the rows with their numbers, and the name of that column."""
-    from pyspark.sql import functions
-
-    return df.withColumn(_NUMBER, functions.monotonically_increasing_id()), _NUMBER
 
 
 def _count(_number: int, parts: Iterator[Part]) -> int:

@@ -66,10 +66,10 @@ class StoredParts:
         """Store all partitions; return them, and run(number, parts) of each of them in order."""
         from pyspark import StorageLevel
 
-        name = f"spectralmirror-{uuid4().hex}"
-        mapped = df.mapInArrow(functools.partial(_stored, reader, run, name), "value binary")
-        stored = mapped.rdd.map(_unpacked).persist(StorageLevel.MEMORY_AND_DISK)
-        with _installed():
+        mapped = df.mapInArrow(functools.partial(_stored, reader, run), "value binary")
+        stored = mapped.rdd.mapPartitionsWithIndex(_numbered)
+        stored = stored.persist(StorageLevel.MEMORY_AND_DISK)
+        with _explained():
             found = dict(stored.map(_summary).collect())
         parts = cls(df, reader, stored)
         weakref.finalize(parts, _forget, stored).atexit = False  # Spark deletes its own files
@@ -83,7 +83,7 @@ class StoredParts:
         """
         n_tasks = min(self.stored.getNumPartitions(), self.stored.context.defaultParallelism)
         partials = self.stored.coalesce(n_tasks).map(functools.partial(_of_file, run))
-        with _installed():
+        with _explained():
             total, missing = partials.treeReduce(_total)
             again = self._read_again(run, missing)
         return _or_raised(functools.reduce(merged, again, total))
@@ -98,7 +98,11 @@ class StoredParts:
 
 
 def _partition_number() -> int:
-    """Return the number of the partition of this task."""
+    """Return the number of the partition of this task, for error messages.
+
+    A partition that is made again after an executor was lost may be one of several of its task,
+    and then has the task's number, which is why files are not named by it.
+    """
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -106,22 +110,28 @@ def _partition_number() -> int:
     return int(context.partitionId())
 
 
-def _stored(reader: Reader, run: Run, name: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """Write a partition while it is summed: (number, file or None, value)."""
-    from pyspark import SparkFiles, TaskContext
+def _stored(reader: Reader, run: Run, batches: Iterator[Any]) -> Iterator[Any]:
+    """Write a partition while it is summed: (file or None, value)."""
+    from pyspark import SparkFiles
 
-    number, context = _partition_number(), TaskContext.get()
-    assert context is not None
-    file = f"{name}-{number}-{context.taskAttemptId()}.arrow"
-    path = Path(SparkFiles.getRootDirectory(), file)
+    # An absolute path: other executors of the same machine can read the file, too.
+    path = Path(SparkFiles.getRootDirectory(), f"spectralmirror-{uuid4().hex}.arrow").resolve()
     writer = Writer(path)
     try:
-        value = _value(lambda i, parts: run(i, writer.written(parts)), reader, number, batches)
+        value = _value(
+            lambda i, parts: run(i, writer.written(parts)), reader, _partition_number(), batches
+        )
         kept = writer.finished()
     except BaseException:
         writer.discard()
         raise
-    yield _packed((number, kept, value))
+    yield _packed((kept, value))
+
+
+def _numbered(number: int, rows: Iterator[Any]) -> Iterator[tuple[int, str | None, Any]]:
+    """Return the number of the partition, its file and its value."""
+    for row in rows:
+        yield number, *_unpacked(row)
 
 
 def _direct(reader: Reader, run: Run, batches: Iterator[Any]) -> Iterator[Any]:
@@ -299,15 +309,30 @@ def _unpacked(row: Any) -> Any:
     return pickle.loads(row[0])
 
 
+#: What Spark's errors say, and what is raised instead: one sentence.
+_EXPLAINED: dict[str, Exception] = {
+    "No module named 'spectralmirror'": ModuleNotFoundError(
+        "Spark's executors cannot import spectralmirror: install it where they run, and let the "
+        "environment variable PYSPARK_PYTHON name the Python that has it."
+    ),
+    "indeterminate output": RuntimeError(
+        "Spark lost an executor, and the rows that it made again were not the same, or in another "
+        "order: write the DataFrame to files, or checkpoint it, and fit what is read from there."
+    ),
+    "ExecutorLostFailure": RuntimeError(
+        "Spark lost its executors again and again: give them more memory (spark.executor.memory, "
+        "spark.executor.memoryOverhead), or make the partitions smaller with df.repartition."
+    ),
+}
+
+
 @contextmanager
-def _installed() -> Iterator[None]:
-    """Raise one sentence if executors run another Python."""
+def _explained() -> Iterator[None]:
+    """Raise one sentence if executors run another Python, or were lost for good."""
     try:
         yield
     except Exception as error:
-        if "No module named 'spectralmirror'" not in str(error):
-            raise
-        raise ModuleNotFoundError(
-            "Spark's executors cannot import spectralmirror: install it where they run, and let "
-            "the environment variable PYSPARK_PYTHON name the Python that has it."
-        ) from None
+        for words, explained in _EXPLAINED.items():
+            if words in str(error):
+                raise type(explained)(*explained.args) from None
+        raise
