@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from spectralmirror import LinearClassifierMixture, MixtureWarning
-from spectralmirror.mixture.criteria import FitQuality
+from spectralmirror.mixture.criteria import Criteria, FitQuality
 from spectralmirror.mixture.diagnostics import (
     CLEARLY,
     Problem,
@@ -31,7 +31,7 @@ def good():
     X, y, truth = sharp(2000)
     start, rng = with_intercepts(truth.profiles), np.random.RandomState(0)
     found = fit(Task(2, likelihood_of(X, y), None, True, start, 1, 500, 1e-3, climb, rng))
-    return found, FitQuality.of(found)
+    return found, FitQuality.of(found, Criteria.of(found))
 
 
 def kinds(found, quality, *, collinear=""):

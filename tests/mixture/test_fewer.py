@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from spectralmirror.mixture import newton
+from spectralmirror.mixture import fewer, newton
 from spectralmirror.mixture.evidence import choose_l2, laplace
 from spectralmirror.mixture.fewer import evidence_of_fewer
 from spectralmirror.mixture.lbfgs import climb
@@ -42,12 +42,17 @@ def test_the_true_number_has_the_largest_evidence(k, k_true):
     assert max(found, key=found.get) == k_true
 
 
-def test_each_number_has_a_penalty_of_its_own():
+def test_each_number_has_a_penalty_of_its_own(monkeypatch):
     task, likelihood, top = problem(2, 2)
     start = Parameters.equal(np.zeros((1, 4)))
     own, single = choose_l2(likelihood, start, climber, 0)
     assert own.l2 > 1.2 * likelihood.l2  # the mean of two profiles is shorter than these
     expected = laplace(own, single, information(own, single.parameters, 0)).log_evidence
+    # chosen roughly where one component has far less evidence than two, as here
+    found = evidence_of_fewer(task, likelihood, top)
+    assert found[1] < found[2] - fewer.FAR_WORSE
+    assert found[1] == pytest.approx(expected, abs=0.1)
+    monkeypatch.setattr(fewer, "FAR_WORSE", np.inf)
     assert evidence_of_fewer(task, likelihood, top)[1] == pytest.approx(expected, abs=1e-4)
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import logsumexp
 
+from spectralmirror.mixture import logistic
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.problem import INTERCEPT_L2
@@ -78,12 +79,34 @@ def test_value_and_gradient_agree_far_out(response, grouped):
         np.testing.assert_allclose(at(theta)[1], slope, rtol=1e-4, atol=1e-4 * size)
 
 
-def test_the_path_without_logarithms_is_the_general_one():
-    likelihood, parameters, _ = random_problem()
+@pytest.mark.parametrize("cache_bytes", [1_000, 400_000])
+@pytest.mark.parametrize(("grouped", "weighted"), [(False, False), (False, True), (True, False)])
+def test_the_path_without_logarithms_is_the_general_one(
+    monkeypatch, cache_bytes, grouped, weighted
+):
+    monkeypatch.setattr(logistic, "CACHE_BYTES", cache_bytes)
+    likelihood, parameters, _ = random_problem(grouped=grouped, weighted=weighted)
+    block = next(iter(likelihood.rows.blocks()))
+    lines = parameters.profiles @ likelihood.coordinates.of_rows
+    shift, weights = likelihood.coordinates.shift, parameters.weights
+    assert logistic.LogisticSums.of(block, shift, lines, weights) is not None
     general = replace(likelihood, response=replace(likelihood.response, canonical=False))
     found, expected = likelihood.evaluate(parameters), general.evaluate(parameters)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-10)
+
+
+def test_labels_that_are_too_rare_are_left_to_logarithms():
+    likelihood = likelihood_of(np.array([[1.0], [2.0]]), [1, -1], None, l2=0.0)
+    block = next(iter(likelihood.rows.blocks()))
+    weights = np.array([0.5, 0.5])
+    for size, simple in ((100.0, True), (1e4, False)):
+        lines = np.array([[size, 0.0], [size, 1.0]])
+        with np.errstate(
+            over="ignore", divide="ignore", invalid="ignore"
+        ):  # as in any sum over rows
+            found = logistic.LogisticSums.of(block, None, lines, weights)
+        assert (found is not None) == simple
 
 
 @pytest.mark.parametrize("response", ["logistic", "probit"])

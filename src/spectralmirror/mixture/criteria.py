@@ -36,6 +36,22 @@ class Criteria:
     n_repeated: float = 1.0
     log_known: float = 0.0
 
+    @classmethod
+    def of(cls, fit: Fit) -> Criteria:
+        """Compute the criteria of a fit: one pass over the rows."""
+        log_likelihood, entropy = map(float, fit.likelihood.total(fit.ascent.parameters, _sums))
+        parameters, rows = fit.ascent.parameters, fit.likelihood.rows
+        repeated = max(rows.n_groups - rows.n_single, 1) * rows.total_weight / rows.n_groups
+        return cls(
+            log_likelihood + fit.integration.missing,
+            entropy,
+            fit.n_parameters,
+            rows.total_weight,
+            len(parameters.spread),
+            repeated,
+            fit.likelihood.log_known(parameters),
+        )
+
     @property
     def aic(self) -> float:
         """Akaike's information criterion."""
@@ -77,36 +93,28 @@ class FitQuality:
     accuracy: float
 
     @classmethod
-    def of(cls, fit: Fit) -> FitQuality:
-        """Compute the quality of a fit: one pass over the rows."""
-        log_likelihood, of_groups, of_rows, largest, n = map(float, _sums(fit))
-        log_likelihood += fit.integration.missing
-        parameters, rows = fit.ascent.parameters, fit.likelihood.rows
-        k, size = len(parameters), fit.n_parameters
-        repeated = max(rows.n_groups - rows.n_single, 1) * rows.total_weight / rows.n_groups
-        criteria = Criteria(
-            log_likelihood, of_groups, size, rows.total_weight, len(parameters.spread), repeated,
-            fit.likelihood.log_known(parameters),
-        )  # fmt: skip
+    def of(cls, fit: Fit, criteria: Criteria) -> FitQuality:
+        """Compute the quality of a fit, given its criteria: one pass over the rows."""
+        averaged, k = _averaging(fit), len(fit.ascent.parameters)
+
+        def of(block: Block, posterior: Posterior) -> Vector:
+            w, r = _weights(block, posterior), averaged(block, posterior)
+            rows = w if block.starts is None else w * block.sizes
+            return np.array([_entropy(r) @ rows, r.max(axis=0) @ rows, rows.sum()])
+
+        of_rows, largest, n = map(float, fit.likelihood.total(fit.ascent.parameters, of))
         return cls(criteria, of_rows / n / np.log(k) if k > 1 else 0.0, largest / n)
 
 
-def _sums(fit: Fit) -> Vector:
-    """Sum log-likelihood and entropy over groups, and entropy, largest r and 1 over rows."""
-    averaged = _averaging(fit)
+def _sums(block: Block, posterior: Posterior) -> Vector:
+    """Sum log-likelihood and entropy over groups."""
+    w = _weights(block, posterior)
+    return np.array([posterior.log_likelihood @ w, _entropy(posterior.responsibilities) @ w])
 
-    def of(block: Block, posterior: Posterior) -> Vector:
-        w, r = block.shares[0], posterior.responsibilities
-        w = np.ones(r.shape[1]) if w is None else w
-        rows = w if block.starts is None else w * block.sizes
-        entropy = _entropy(r)
-        r = averaged(block, posterior)
-        return np.array(
-            [posterior.log_likelihood @ w, entropy @ w, _entropy(r) @ rows, r.max(axis=0) @ rows,
-             rows.sum()]
-        )  # fmt: skip
 
-    return fit.likelihood.total(fit.ascent.parameters, of)
+def _weights(block: Block, posterior: Posterior) -> Vector:
+    w = block.shares[0]
+    return np.ones(posterior.responsibilities.shape[1]) if w is None else w
 
 
 def _entropy(r: Matrix) -> Vector:

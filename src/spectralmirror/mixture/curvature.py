@@ -24,9 +24,9 @@ from spectralmirror.mixture.parameters import Parameters, Posterior
 from spectralmirror.mixture.tied_curvature import tied_split_matrices
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import Sums, added, reduce
-from spectralmirror.rows.types import AnyArray, Matrix
+from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["Curvature", "coupling", "curvature", "quadratic", "split_matrices"]
+__all__ = ["Curvature", "coupling", "curvature", "known_share", "quadratic", "split_matrices"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class Curvature(Sums):
     Attributes
     ----------
     splits : ndarray of shape (k, p, p)
-        S_l = sum_G r_l (s_l s_l' + H_l).
-    products : ndarray of shape (k, k, p, p)
-        sum_G r_l r_m s_l s_m'; empty if only S_l was requested.
+        S_l = sum_G r_l (s_l s_l' + H_l); none of them if all second derivatives were requested.
+    profiles : ndarray of shape (k, k, p, p)
+        -d2 / dv_l dv_m; empty if only S_l was requested.
     mixed : ndarray of shape (k, k, p, q + 1)
         sum_G ([l = m] r_l - r_l r_m) s_l c'.
     of_weights : ndarray of shape (k, q + 1, k, q + 1)
@@ -55,22 +55,20 @@ class Curvature(Sums):
     """
 
     splits: AnyArray
-    products: AnyArray
+    profiles: AnyArray
     mixed: AnyArray
     of_weights: AnyArray
 
     def seen_in(self, M: Matrix) -> Curvature:
         """Return the sums in coordinates M z."""
         return Curvature(
-            M @ self.splits @ M.T, M @ self.products @ M.T, M @ self.mixed, self.of_weights
+            M @ self.splits @ M.T, M @ self.profiles @ M.T, M @ self.mixed, self.of_weights
         )
 
     def hessian(self) -> Matrix:
         """Return the second derivatives of the log-likelihood with respect to the packed theta."""
-        k, p, _ = self.splits.shape
-        each, blocks = np.arange(k), -self.products
-        blocks[each, each] += self.splits
-        profiles = blocks.transpose(0, 2, 1, 3).reshape(k * p, k * p)
+        k, _, p, _ = self.profiles.shape
+        profiles = -self.profiles.transpose(0, 2, 1, 3).reshape(k * p, k * p)
         across = self.mixed.transpose(0, 2, 1, 3).reshape(k * p, -1)
         of_weights = self.of_weights.reshape(across.shape[1], -1)
         return np.block([[profiles, across], [across.T, of_weights]])
@@ -110,15 +108,41 @@ def coupling(likelihood: Likelihood, parameters: Parameters) -> Matrix:
     def of(block: Block, posterior: Posterior) -> Matrix:
         if likelihood.labels is not None:
             return label_coupling(likelihood.labels, block, posterior)
-        w, shares = block.shares
-        r, g = block.of_rows(posterior.responsibilities), posterior.slopes
-        h = likelihood.response.curvature(posterior.signed, g)
-        if shares is not None:
-            g, h = g * shares, h * shares
-        weighted = r if w is None else r * block.of_rows(w)
-        return (weighted * g) @ (r * g).T - np.diag((weighted * (g * g + h)).sum(axis=1))
+        missing, complete = _missing_and_complete(likelihood, block, posterior)
+        return np.diag(complete) - missing
 
     return likelihood.total(parameters, of)
+
+
+def known_share(likelihood: Likelihood, parameters: Parameters) -> float:
+    """Return the share of the information about profiles that is left if classes are hidden.
+
+    If the class of each group was known, J would be diagonal, D_ll = -sum_i r_l (log f)''. J is D
+    less what is missing because it is hidden (Louis 1982), and the share is the smallest eigenvalue
+    of D^-1/2 J D^-1/2: near 1 if the labels of a group tell its class, near 0 if rows are alone.
+    """
+
+    def of(block: Block, posterior: Posterior) -> Matrix:
+        missing, complete = _missing_and_complete(likelihood, block, posterior)
+        return np.vstack([missing, complete])
+
+    *missing, complete = likelihood.total(parameters, of)
+    size = np.sqrt(np.maximum(complete, 1e-300))
+    return 1 - float(np.linalg.eigvalsh(np.array(missing) / size / size[:, None])[-1])
+
+
+def _missing_and_complete(
+    likelihood: Likelihood, block: Block, posterior: Posterior
+) -> tuple[Matrix, Vector]:
+    """Return D - J and the diagonal of D."""
+    w, shares = block.shares
+    r, g = block.of_rows(posterior.responsibilities), posterior.slopes
+    h = likelihood.response.curvature(posterior.signed, g)
+    if shares is not None:
+        g, h = g * shares, h * shares
+    weighted = r if w is None else r * block.of_rows(w)
+    complete = -(weighted * h).sum(axis=1)
+    return np.diag((weighted * g * g).sum(axis=1)) - (weighted * g) @ (r * g).T, complete
 
 
 def _curvature(
@@ -168,12 +192,16 @@ def _of_rows(
 ) -> tuple[AnyArray, AnyArray, ScoreSums]:
     """Sum over rows, each of which is its own group: s_l s_m' = g_l g_m z z'."""
     r, k = posterior.responsibilities, len(g)
-    splits = np.array([quadratic(Z, weighted[c] * (g[c] ** 2 + h[c])) for c in range(k)])
-    found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
-    for a in range(len(found)):
-        for b in range(a + 1):
+    p = Z.shape[1]
+    splits, found = np.zeros((0 if products else k, p, p)), np.zeros((k, k, p, p))
+    for a in range(k):
+        own = weighted[a] * (g[a] ** 2 + h[a])
+        if not products:
+            splits[a] = quadratic(Z, own)
+            continue
+        found[a, a] = quadratic(Z, weighted[a] * r[a] * g[a] ** 2 - own)
+        for b in range(a):
             found[a, b] = found[b, a] = quadratic(Z, weighted[a] * r[b] * g[a] * g[b])
-
     return splits, found, lambda c, a, C: _against(Z, a * g[c], C)
 
 
@@ -187,19 +215,23 @@ def _of_groups(
     products: bool,
 ) -> tuple[AnyArray, AnyArray, ScoreSums]:
     """Sum over groups of several rows."""
-    r, k, starts = posterior.responsibilities, len(g), block.sizes.cumsum() - block.sizes
+    r, k = posterior.responsibilities, len(g)
     each = block.of_rows(weighted)
     m: Any = [None] * k
     if block.set_starts is None:
-        s = np.array([np.add.reduceat(Z * g[c, :, None], starts, axis=0) for c in range(k)])
+        s = np.array([block.sums_of_rows(Z, g[c]) for c in range(k)])
     else:
         m = mean_of_sets(Z, block, posterior.slopes)
         s = scores_of_sets(Z, block, m)
     own = [own_curvature(block, Z, each[c], posterior.slopes[c], h[c], m[c]) for c in range(k)]
-    splits = np.array([(s[c] * weighted[c, :, None]).T @ s[c] + own[c] for c in range(k)])
-    found = np.zeros((k, k, *splits.shape[1:]) if products else (0, 0))
-    for a in range(len(found)):
-        for b in range(a + 1):
+    p = Z.shape[1]
+    splits, found = np.zeros((0 if products else k, p, p)), np.zeros((k, k, p, p))
+    for a in range(k):
+        if not products:
+            splits[a] = (s[a] * weighted[a, :, None]).T @ s[a] + own[a]
+            continue
+        found[a, a] = (s[a] * (weighted[a] * (r[a] - 1))[:, None]).T @ s[a] - own[a]
+        for b in range(a):
             found[a, b] = (s[a] * (weighted[a] * r[b])[:, None]).T @ s[b]
             found[b, a] = found[a, b].T
     return splits, found, lambda c, a, C: _against(s[c], a, C)
@@ -215,6 +247,10 @@ def _of_labels(
 ) -> tuple[AnyArray, AnyArray, ScoreSums]:
     """Sum over groups, or rows, whose labels are of more than two kinds."""
     splits, found, s = label_sums(labels, Z, block, posterior, weighted, products)
+    if products:
+        each = np.arange(len(splits))
+        found[each, each] -= splits
+        splits = splits[:0]
     return splits, found, lambda c, a, C: _against(s[c], a, C)
 
 

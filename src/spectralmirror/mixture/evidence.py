@@ -26,7 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import block_diag, eigh
+from scipy.linalg import block_diag, eigh, solve_triangular
+from scipy.optimize import brentq
 from scipy.special import gammaln, polygamma
 
 from spectralmirror.mixture.lbfgs import Ascent, Climber
@@ -205,7 +206,9 @@ def choose_l2(
 ) -> tuple[Likelihood, Ascent]:
     """Return the likelihood with the penalty of the largest evidence, and its maximum.
 
-    If there is a spread, its penalties are chosen, too. A rough choice is within a few per cent.
+    Each step solves for the penalty as if L was quadratic, so that second derivatives are needed
+    about three times. If there is a spread, its penalties are chosen, too, by MacKay's steps,
+    lengthened by secants. A rough choice is within a few per cent.
 
     The penalty stays as it is if there are too many parameters for second derivatives. It is
     rounded, so that it does not depend on rounding errors of the sums over rows.
@@ -218,17 +221,28 @@ def choose_l2(
             return likelihood, ascent
         posterior = laplace(likelihood, ascent, found)
         likelihood, change, earlier = next_penalties(
-            likelihood, ascent, posterior, earlier, rough=rough
+            likelihood, ascent, posterior, earlier, rough=rough, found=found
         )
         tol = EXACT if change < NEAR and not rough else least
-        ascent = climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
+        ascent = _followed(climber, likelihood, ascent, found, tol)
         if change < (ROUGHLY if rough else SETTLED):
             break
     assert found is not None
     if rough:
         return likelihood, ascent
     likelihood = likelihood.with_l2(float(f"{likelihood.l2:.3g}"))
-    return likelihood, climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
+    return likelihood, _followed(climber, likelihood, ascent, found, tol)
+
+
+def _followed(
+    climber: Climber, likelihood: Likelihood, ascent: Ascent, found: Information, tol: float
+) -> Ascent:
+    """Follow the maximum to another penalty, unless a Newton step would gain next to nothing."""
+    value, gradient = likelihood.evaluate(ascent.parameters)
+    free = gradient[: len(found.inverse)]
+    if found.proper and float(free @ found.inverse @ free) / 2 < tol / 10:
+        return replace(ascent, value=value, n_passes=ascent.n_passes + 1)
+    return climber(likelihood, ascent.parameters, tol=tol, inverse=found.inverse)
 
 
 def next_penalties(
@@ -238,13 +252,16 @@ def next_penalties(
     earlier: tuple[float, float] | None,
     *,
     rough: bool,
+    found: Information | None = None,
 ) -> tuple[Likelihood, float, tuple[float, float]]:
     """Return the likelihood with penalties of more evidence, and how far their logarithms change.
 
-    The last result is to be passed as `earlier` the next time.
+    The last result is to be passed as `earlier` the next time. The step is longer, and more exact,
+    if the information is passed.
     """
     now = np.log(likelihood.l2), _log_ratio(likelihood, ascent, posterior)
-    step = secant(now, earlier)
+    step = None if found is None else _fixed_point(likelihood, ascent, found, now[1])
+    step = secant(now, earlier) if step is None else step
     l2 = float(np.clip(np.exp(now[0] + step), LEAST_L2, MOST_L2))
     l2 = float(f"{l2:.3g}") if rough else l2
     change = float(abs(np.log(l2 / likelihood.l2)))
@@ -280,6 +297,42 @@ def _log_ratio(likelihood: Likelihood, ascent: Ascent, posterior: Laplace) -> fl
     size = max(share * float((V * weighted).sum()), 1e-300)
     gamma = max(posterior.n_determined, LEAST_DETERMINED)
     return float(np.log(gamma / size / likelihood.l2))
+
+
+def _fixed_point(
+    likelihood: Likelihood, ascent: Ascent, found: Information, log_ratio: float
+) -> float | None:
+    """Return the step of log l2 to gamma / sum_l |u_l|^2 = l2, if L was quadratic around theta.
+
+    With H = C C' and C^-1 P C^-T = U diag(s) U', the maximum under l2 + delta is
+    C^-T U diag(1 / (1 + delta s)) U' C' theta. None with a spread or constraints, and if the
+    information is not positive definite, or some direction is wider than its prior.
+    """
+    if likelihood.spread is not None or likelihood.constraints is not None or not found.proper:
+        return None
+    parameters, l2 = ascent.parameters, likelihood.l2
+    k, size = len(parameters) * likelihood.n_contrasts, len(found.matrix)
+    blocks = [likelihood.coordinates.precision] * k
+    P = np.zeros((size, size))
+    P[: parameters.profiles.size, : parameters.profiles.size] = block_diag(*blocks)
+    C = np.linalg.cholesky(found.matrix)
+    half = solve_triangular(C, P, lower=True)
+    s, U = eigh(solve_triangular(C, half.T, lower=True))
+    s, c = np.maximum(s, 0), U.T @ (C.T @ parameters.packed()[:size])
+    n_coefficients = k * int(likelihood.coordinates.back.shape[0])
+
+    def excess(step: float) -> float:
+        chosen = l2 * np.exp(step)
+        shrunk = np.maximum(1 + (chosen - l2) * s, 1e-12)
+        gamma = max(n_coefficients - chosen * float((s / shrunk).sum()), LEAST_DETERMINED)
+        return float(np.log(gamma / max(float(s @ np.square(c / shrunk)), 1e-300) / chosen))
+
+    longest = np.log(LARGEST_STEP)
+    if abs(excess(0.0) - log_ratio) > SETTLED / 100 or excess(-longest) <= 0 <= excess(longest):
+        return None
+    if excess(-longest) * excess(longest) >= 0:
+        return float(np.copysign(longest, excess(0.0)))
+    return float(brentq(excess, -longest, longest))
 
 
 def secant(now: tuple[float, float], earlier: tuple[float, float] | None) -> float:

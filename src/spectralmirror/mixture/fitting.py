@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spectralmirror.mixture.averaging import ParameterPosterior
 from spectralmirror.mixture.constraints import orthonormal
+from spectralmirror.mixture.curvature import known_share
 from spectralmirror.mixture.evidence import Laplace, laplace
 from spectralmirror.mixture.fewer import evidence_of_fewer
 from spectralmirror.mixture.integration import Integration
@@ -22,11 +23,12 @@ from spectralmirror.mixture.samples import (
     follow_maximum,
     growing_samples,
     largest_sample,
+    small_sample,
     start_sample,
     wide_sample,
 )
 from spectralmirror.mixture.search import adapt_penalty, find_maxima, penalty_of_one
-from spectralmirror.mixture.starts import Start
+from spectralmirror.mixture.starts import Maximum, Start, independent, n_agreeing
 from spectralmirror.mixture.task import Subspace, Task
 from spectralmirror.mixture.wide_evidence import laplace_by_products
 from spectralmirror.mixture.wide_search import adapt_wide_penalty, find_wide_maxima, fit_single
@@ -40,6 +42,9 @@ LEAST_EXPECTED_ROWS = 0.5
 MANY_ROWS = 1_000
 #: Limit on the number of climbs over all rows, if none ends at a proper maximum.
 MOST_CLIMBS = 5
+#: A small sample is enough if this many of at most so many starts have reached its best maximum,
+#: and more than this share of the information is left although classes are hidden.
+AGREED, FEW_STARTS, CLEARLY_KNOWN = 3, 30, 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,11 +224,8 @@ def _start(task: Task, target: Likelihood, space: Subspace | None) -> Found:
     if target.coordinates.is_scaled:
         return _wide_start(task, target)
     largest = largest_sample(task, target)
-    sample = start_sample(task, largest)
-    if task.choose_l2:  # a prior does not depend on the number of rows
-        sample = replace(sample, l2=target.l2, concentration=target.concentration)
-        sample = penalty_of_one(task, sample)
-    maxima, fewer = find_maxima(task, sample, space), {}
+    sample, maxima = _search(task, largest, target, space)
+    fewer: dict[int, float] = {}
     if task.choose_l2:
         sample, maxima = adapt_penalty(task, sample, maxima)
         largest = largest.with_l2(largest.l2 * sample.l2 / target.l2)
@@ -235,12 +237,41 @@ def _start(task: Task, target: Likelihood, space: Subspace | None) -> Found:
     return Found([one.start for one in maxima], warm, l2, fewer, len(samples) == 1)
 
 
+def _search(
+    task: Task, largest: Likelihood, target: Likelihood, space: Subspace | None
+) -> tuple[Likelihood, list[Maximum]]:
+    """Return the sample on which starts competed, and its maxima, best first.
+
+    A small sample is enough if its groups tell their classes and the starts agree; otherwise its
+    best maximum is one of the starts on the usual one.
+    """
+    small = small_sample(task, largest) if task.k > 1 and task.is_spectral else None
+    if small is not None and not small.has_known:
+        small = with_prior(task, small, target)
+        maxima = find_maxima(replace(task, n_init=min(task.n_init, FEW_STARTS)), small, space)
+        best, starts = maxima[0].ascent.parameters, independent([one.start for one in maxima])
+        if n_agreeing(starts) >= AGREED and known_share(small, best) > CLEARLY_KNOWN:
+            return small, maxima
+        task = replace(task, before=best)
+    sample = with_prior(task, start_sample(task, largest), target)
+    sample = penalty_of_one(task, sample) if task.choose_l2 else sample
+    return sample, find_maxima(task, sample, space)
+
+
+def with_prior(task: Task, sample: Likelihood, target: Likelihood) -> Likelihood:
+    """Return a sample with the prior of all rows, which does not depend on their number.
+
+    A penalty that was given stays the same per row, so that maxima are where those of all rows are.
+    """
+    if not task.choose_l2:
+        return sample
+    return replace(sample, l2=target.l2, concentration=target.concentration)
+
+
 def _wide_start(task: Task, target: Likelihood) -> Found:
     """Find the best maximum of a sample of wide rows, often of all of them, and the penalty."""
     sample = largest_sample(task, target) if not target.rows.in_memory else target
-    sample = wide_sample(task, sample)
-    if task.choose_l2:  # a prior does not depend on the number of rows
-        sample = replace(sample, l2=target.l2, concentration=target.concentration)
+    sample = with_prior(task, wide_sample(task, sample), target)
     single = None
     if task.k > 1 and task.choose_l2 and task.before is None:
         single = fit_single(task, sample)

@@ -104,7 +104,7 @@ def class_scores(
     k, Z = len(parameters), likelihood.working(block)
     g = pulls(block, posterior).reshape(k, -1, len(block))
     r = posterior.responsibilities.reshape(k, g.shape[1], -1).sum(axis=1)
-    profiles = np.array([block.sums((Z * one[:, None]).T) for one in g.sum(axis=1)])
+    profiles = np.array([block.sums_of_rows(Z, one).T for one in g.sum(axis=1)])
     spread = likelihood.spread
     if spread is None:
         return profiles, np.empty((k, 0, r.shape[1])), r

@@ -30,6 +30,8 @@ STEPS = 2
 RECENT, PATIENCE = 5, 6.0
 #: Limit on the changes of the set of coefficients that are fixed at 0 because of their sign.
 MOST_CHANGES = 30
+#: A Newton step is not scaled to length 1 if it is shorter, in standard errors.
+SHORTEST = 1e-6
 #: Lower bounds of curvatures, relative to the largest one and absolute per row: far in the tails
 #: log f has no curvature left, and steps must stay finite.
 FLATTEST, FLATTEST_ROW = 1e-4, 1e-12
@@ -144,7 +146,7 @@ def _climb(
         scaled = _within(scaled, orthonormal(equations))
     length = float(np.linalg.norm(scaled(first[1], True)))
     if newton:  # SciPy's first step has length 1: rescale so that it is a full Newton step
-        size = max(length, 1.0)
+        size = max(length, SHORTEST)
 
     def objective(phi: Vector) -> tuple[float, Vector]:
         value, gradient = first

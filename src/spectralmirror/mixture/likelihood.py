@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -34,26 +34,24 @@ from spectralmirror.mixture.choice_sets import (
     log_chosen,
     slopes_of_choices,
 )
+from spectralmirror.mixture.logistic import LogisticSums, logistic_log_f, logistic_posterior
 from spectralmirror.mixture.membership import log_weights_at
 from spectralmirror.mixture.parameters import Parameters, Posterior
 from spectralmirror.mixture.problem import Problem, centred
 from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.kernels import shifted
+from spectralmirror.rows.narrow import narrow_product, narrow_sums
 from spectralmirror.rows.reduce import Sums, added, collect, reduce
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = ["Likelihood"]
 
-#: For fewer profiles than this, one matrix-vector product per profile is faster than a matrix
-#: product.
-FEW = 4
-#: For sparse rows, from this many on.
+#: For sparse rows, a matrix product is faster than one matrix-vector product per profile from this
+#: many profiles on.
 MANY = 16
 T = TypeVar("T")
 #: Numbers that a row needs for each of the tied components, at a time.
 TEMPORARIES = 2
-#: The logistic f is evaluated without logarithms only above -FURTHEST: it underflows below -700.
-FURTHEST, LOG_2 = 600.0, 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +85,12 @@ class Likelihood(Problem):
         A = profiles @ self.coordinates.of_rows
         part = shifted(X, self.coordinates.shift)
         directions = A[:, :-1].astype(X.dtype)
-        if sparse.issparse(part) and len(A) >= MANY:
+        if not sparse.issparse(part):
+            return narrow_product(part, directions, A[:, -1])
+        if len(A) >= MANY:
             t = np.ascontiguousarray((part @ directions.T).T, dtype=np.float64)
-        elif len(A) < FEW or sparse.issparse(part):
-            t = np.array([part.dot(direction) for direction in directions], dtype=np.float64)
         else:
-            t = (directions @ part.T).astype(np.float64, copy=False)
+            t = np.array([part.dot(direction) for direction in directions], dtype=np.float64)
         t += A[:, -1:]
         return t
 
@@ -113,27 +111,12 @@ class Likelihood(Problem):
             joint = self._joint_of_sets(block, of.log_chosen(block.chosen), parameters)
             return _normalised(joint, t, slopes_of_choices(of.pi(), block.y))
         t *= block.y
-        furthest = -float(t.min(initial=0))
-        simple = self.response.canonical and furthest < FURTHEST
-        if simple and block.starts is None:
-            # as below, but without logarithms, which take most of the time
-            f = 1 / (1 + np.exp(-t))  # SciPy's expit takes twice as long
-            joint = f * np.exp(self.log_weights(block, parameters))
-            total = joint.sum(axis=0)
-            joint /= total
-            return Posterior(np.log(total), joint, t, np.subtract(1, f, out=f))
-        if simple and block.weight is None and (furthest + LOG_2) * block.largest < FURTHEST:
-            # the logarithm of a product that does not overflow, not a sum of logarithms
-            inverse = np.exp(-t)
-            inverse += 1
-            assert block.starts is not None
-            products = np.multiply.reduceat(inverse, block.starts, axis=-1)
-            joint = self.log_weights(block, parameters) - np.log(products)
-            slopes = np.subtract(1, np.divide(1, inverse, out=inverse), out=inverse)
-        else:
-            slopes = self.response.slope(t)
-            joint = self._joint(block, self.response.log_f(t), parameters)
-        return _normalised(joint, t, slopes)
+        if self.response.canonical:
+            found = logistic_posterior(t, block, self.log_weights(block, parameters))
+            if found is not None:
+                return found
+        joint = self._joint(block, self.response.log_f(t), parameters)
+        return _normalised(joint, t, self.response.slope(t))
 
     def expanded(self, parameters: Parameters) -> Parameters:
         """Return the components as the rows see them: k R tied ones if there is a spread.
@@ -223,8 +206,12 @@ class Likelihood(Problem):
 
     def joint(self, block: Block, parameters: Parameters) -> Matrix:
         """Return log p_l + sum_i log f(y_i t_il) for each group, shape (k, n_groups)."""
-        log_f = self.log_f(block, self.scores_of(block, parameters.profiles))
-        return self._joint(block, log_f, parameters)
+        t = self.scores_of(block, parameters.profiles)
+        if self.is_logistic and block.sets is None:
+            log_f = logistic_log_f(t * block.y, block)
+            if log_f is not None:
+                return log_f + self.log_weights(block, parameters)
+        return self._joint(block, self.log_f(block, t), parameters)
 
     def log_f(self, block: Block, t: Matrix) -> Matrix:
         """Return log P of each label, given the scores t of all components, shape (k, n).
@@ -277,8 +264,23 @@ class Likelihood(Problem):
         return sums.value + self.log_prior(parameters), np.concatenate(parts)
 
     def _gradient(self, block: Block, parameters: Parameters) -> Gradient:
+        if self._is_plain(block):
+            lines = parameters.profiles @ self.coordinates.of_rows
+            sums = LogisticSums.of(block, self.coordinates.shift, lines, parameters.weights)
+            if sums is not None:
+                return Gradient(sums.value, sums.pulls, sums.mass[:, None], np.empty((0, 0)))
         of = partial(self._gradient_of_piece, parameters=parameters)
         return added(map(of, self.pieces(block, len(parameters))))
+
+    @property
+    def is_logistic(self) -> bool:
+        """Whether f is the logistic function, of binary labels or of choices from sets."""
+        return self.response.canonical and self.labels is None
+
+    def _is_plain(self, block: Block) -> bool:
+        """Whether labels are binary and logistic, rows dense, and weights the same for all."""
+        same = self.membership is None and block.nodes is None
+        return self.is_logistic and block.sets is None and same and isinstance(block.X, np.ndarray)
 
     def pieces(self, block: Block, n_components: int) -> Iterator[Block]:
         """Yield parts of a block that are small enough for temporaries of all scores."""
@@ -353,11 +355,11 @@ class Likelihood(Problem):
         narrow = replace(self, coordinates=self.coordinates.inside(basis))
         return narrow.projected() if self.rows.in_memory else narrow
 
-    def projected(self) -> Likelihood:
+    def projected(self, dtype: type[np.floating[Any]] = np.float64) -> Likelihood:
         """Return the likelihood of rows in memory that hold their working coordinates z."""
         p = self.coordinates.size
         eye = np.eye(p)[: p - self.coordinates.intercept]
-        Z = collect(self.rows, lambda block: self.scores(block.X, eye).T)
+        Z = collect(self.rows, lambda block: self.scores(block.X, eye).T.astype(dtype, order="C"))
         rows = cast(InMemoryGroups, self.rows).with_features(Z)
         return replace(self, rows=rows, coordinates=replace(self.coordinates, projected=True))
 
@@ -380,6 +382,6 @@ def rows_product(coefficients: AnyArray, part: Features) -> Matrix:
     """Return sum_i a_i x_i for each row a of the coefficients, shape (k, d)."""
     if sparse.issparse(part) and len(coefficients) >= MANY:
         return np.asarray((part.T @ coefficients.T).T, dtype=np.float64)
-    if len(coefficients) < FEW or sparse.issparse(part):
+    if sparse.issparse(part):
         return np.array([part.T.dot(a) for a in coefficients], dtype=np.float64)
-    return np.asarray(coefficients @ part, dtype=np.float64)
+    return narrow_sums(coefficients, part)

@@ -195,8 +195,17 @@ class Preprocessing:
         origin = whitening.origin(self.grouped.rows.dtype)
         return Coordinates.whitened(whitening, origin, intercept=self.intercept)
 
+    @cached_property
+    def _of_number(self) -> dict[int, Features]:
+        return {}
+
     def features(self, k: int) -> Features:
         """Return mean and covariance of the features, and a subspace for k profiles if any."""
+        if k not in self._of_number:
+            self._of_number[k] = self._features(k)
+        return self._of_number[k]
+
+    def _features(self, k: int) -> Features:
         if self.is_wide:
             whitening = self._columns.whitening
             features = Features(whitening, whitening.scale, proper=False, is_wide=True)

@@ -24,6 +24,7 @@ __all__ = [
     "growing_samples",
     "largest_sample",
     "looks_elliptical",
+    "small_sample",
     "start_sample",
     "wide_sample",
 ]
@@ -35,6 +36,8 @@ LEAST_ROWS, ROWS_PER_PARAMETER = 5_000, 200
 RARE_PER_PARAMETER = 10
 #: And on this many groups per component.
 GROUPS_PER_COMPONENT = 200
+#: Both are smaller where the labels of a group nearly tell its class.
+FEW_ROWS_PER_PARAMETER, FEW_GROUPS_PER_COMPONENT = 25, 100
 #: Samples grow by this factor on the way to all rows.
 GROWTH_FACTOR = 4
 #: Elliptical features have no skewness, and all of them the same kurtosis, to within these.
@@ -63,6 +66,24 @@ def start_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     return likelihood.on(likelihood.rows.draw(n_rows, _least_groups(task), task.seed + 1))
 
 
+def small_sample(task: Task, likelihood: Likelihood) -> Likelihood | None:
+    """Return a sample that is large enough if groups tell their classes, None if nearly as large.
+
+    A row whose class is known says as much about its profile as in a regression.
+    """
+    rows = likelihood.rows
+    if not rows.is_repeated or rows.has_sets or likelihood.labels is not None:
+        return None
+    n_rows, n_groups = (
+        _least_rows(task, likelihood, FEW_ROWS_PER_PARAMETER),
+        FEW_GROUPS_PER_COMPONENT * task.k,
+    )
+    n_usual = min(_least_rows(task, likelihood), rows.n_present)
+    if max(n_rows, n_groups * rows.n_present / rows.n_groups) > n_usual / 2:
+        return None
+    return likelihood.on(rows.draw(n_rows, n_groups, task.seed + 1))
+
+
 def wide_sample(task: Task, likelihood: Likelihood) -> Likelihood:
     """Return such a sample of wide rows, which are copied only if there are twice as many."""
     rows = likelihood.rows
@@ -79,7 +100,8 @@ def looks_elliptical(likelihood: Likelihood) -> bool:
     def powers(block: Block) -> Matrix:
         Z = likelihood.working(block)[:, : len(likelihood.coordinates.back)]
         w = np.ones(len(Z)) if block.weight is None else block.weight
-        return np.array([w @ Z**power for power in range(5)])
+        square = Z * Z
+        return np.array([w @ one for one in (np.ones_like(Z), Z, square, square * Z, square**2)])
 
     n, mean, second, third, fourth = reduce(likelihood.rows, powers)
     mean, second, third, fourth = mean / n, second / n, third / n, fourth / n
@@ -142,12 +164,12 @@ def follow_maximum(task: Task, start: Parameters, samples: list[Likelihood]) -> 
     return warm
 
 
-def _least_rows(task: Task, likelihood: Likelihood) -> int:
-    """Return the number of rows on which starts can be compared."""
+def _least_rows(task: Task, likelihood: Likelihood, each: int | None = None) -> int:
+    """Return the number of rows on which starts can be compared, `each` for each parameter."""
     n_parameters, several = task.k * likelihood.profile_size, likelihood.labels is not None
     share = max(_rarer_share(likelihood.rows, several=several), 1e-9)
     rare = RARE_PER_PARAMETER * n_parameters / share
-    return max(LEAST_ROWS, ROWS_PER_PARAMETER * n_parameters, int(rare))
+    return max(LEAST_ROWS, (each or ROWS_PER_PARAMETER) * n_parameters, int(rare))
 
 
 def _least_groups(task: Task) -> int:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from spectralmirror.mixture.criteria import FitQuality
+from spectralmirror.mixture.criteria import Criteria, FitQuality
 from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.preprocessing import Features
@@ -41,14 +41,19 @@ class Candidate:
     features: Features
 
     @cached_property
+    def criteria(self) -> Criteria:
+        """The information criteria of the fit: one pass over the rows."""
+        return Criteria.of(self.fit)
+
+    @cached_property
     def quality(self) -> FitQuality:
-        """The quality of the fit: one pass over the rows."""
-        return FitQuality.of(self.fit)
+        """The quality of the fit: one more pass over the rows, averaged over its parameters."""
+        return FitQuality.of(self.fit, self.criteria)
 
     @property
     def bic(self) -> float:
         """The Bayesian information criterion; lower is better."""
-        return self.quality.criteria.bic
+        return self.criteria.bic
 
     @property
     def has_evidence(self) -> bool:
@@ -66,7 +71,7 @@ class Candidate:
 CRITERIA: dict[str, Callable[[Candidate], float]] = {
     "evidence": lambda candidate: candidate.log_evidence,
     "bic": lambda candidate: -candidate.bic / 2,
-    "icl": lambda candidate: -candidate.quality.criteria.icl / 2,
+    "icl": lambda candidate: -candidate.criteria.icl / 2,
 }
 
 

