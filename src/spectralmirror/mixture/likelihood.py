@@ -112,9 +112,9 @@ class Likelihood(Problem):
             return _normalised(joint, t, slopes_of_choices(of.pi(), block.y))
         t *= block.y
         if self.response.canonical:
-            found = logistic_posterior(t, block, self.log_weights(block, parameters))
-            if found is not None:
-                return found
+            simple = logistic_posterior(t, block, self.log_weights(block, parameters))
+            if simple is not None:
+                return simple
         joint = self._joint(block, self.response.log_f(t), parameters)
         return _normalised(joint, t, self.response.slope(t))
 
