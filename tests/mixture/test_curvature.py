@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from spectralmirror.mixture.coordinates import Coordinates
-from spectralmirror.mixture.curvature import coupling, curvature, split_matrices
+from spectralmirror.mixture.curvature import coupling, curvature, known_share, split_matrices
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.responses import LOGISTIC
@@ -72,3 +72,29 @@ def test_outside_the_span_the_information_is_the_coupling():
     outside = hessian[:12, :12].reshape(2, 6, 2, 6)[:, 2:, :, 2:]
     J = coupling(likelihood, parameters) / len(X)
     np.testing.assert_allclose(outside, np.einsum("lm,ij->limj", J, np.eye(4)), atol=0.02)
+
+
+@pytest.mark.parametrize(("size", "least", "most"), [(1, 0.0, 0.5), (40, 0.95, 1.0)])
+def test_groups_that_tell_their_class_keep_the_information(size, least, most):
+    # hidden classes of rows alone lose most of it, of groups of 40 sharp labels next to nothing
+    rng = np.random.default_rng(0)
+    X, who = rng.standard_normal((8_000, 4)), np.arange(8_000) // size
+    U = np.zeros((2, 4))
+    U[0, 0], U[1, 1] = 4, 4
+    truth = rng.integers(2, size=8_000)[who]
+    y = np.where(rng.uniform(size=8_000) < 1 / (1 + np.exp(-(X * U[truth]).sum(axis=1))), 1.0, -1.0)
+    coordinates = Coordinates.whitened(
+        Whitening.known(np.zeros(4), np.eye(4)), None, intercept=False
+    )
+    rows = in_groups(Rows(X, y), None if size == 1 else who)
+    likelihood = Likelihood(rows, LOGISTIC, coordinates, 0.0)
+    parameters = Parameters.equal(U)
+    share = known_share(likelihood, parameters)
+    assert least < share < most
+    # the share is the smallest ratio of the information to that with known classes
+    t = X @ U.T
+    r = np.eye(2)[truth]  # what known classes would give, on average that of the posterior
+    complete = (r * LOGISTIC.f(t) * LOGISTIC.f(-t)).sum(axis=0)
+    J = coupling(likelihood, parameters)
+    expected = np.linalg.eigvalsh(J / np.sqrt(np.outer(complete, complete)))[0]
+    assert share == pytest.approx(expected, abs=0.05)

@@ -157,3 +157,20 @@ def test_all_starts_of_an_easy_fit_agree():
     assert len(mixture.starts_) == 5  # three inside the subspace, two outside
     assert mixture.n_agreed_ == 4  # kinds: two of them are random
     assert mixture.doubt_ < 0.05
+
+
+@pytest.mark.parametrize(("norm", "few"), [(5.0, True), (1.0, False)])
+def test_starts_compete_on_few_rows_only_where_groups_tell_their_classes(monkeypatch, norm, few):
+    sizes, find = [], fitting.find_maxima
+
+    def spy(task, sample, space):
+        sizes.append(sample.rows.n_present)
+        return find(task, sample, space)
+
+    monkeypatch.setattr(fitting, "find_maxima", spy)
+    X, y, truth = drawn(20_000, 20, 3, weights=np.full(3, 1 / 3), profile_norm=norm, group_size=5)
+    mixture = fitted(X, y, 3, truth.groups, l2=0.1)
+    assert len(sizes) == (1 if few else 2)
+    assert sizes[0] < 7_000
+    oracle = fitted(X, y, 3, truth.groups, l2=0.1, init=truth.profiles, subspace=None)
+    assert mixture.objective_ > oracle.objective_ - 2

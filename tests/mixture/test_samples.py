@@ -40,6 +40,17 @@ def test_rare_labels_need_more_rows():
     assert (sample.rows.rows.y < 0).sum() > 0.7 * 10 * samples.RARE_PER_PARAMETER
 
 
+def test_few_rows_of_groups_are_tried_first():
+    X, y, truth = drawn(40_000, 20, 4, weights=np.full(4, 0.25), group_size=10)
+    task = task_of(X, y, truth.groups, k=4)
+    few = samples.small_sample(task, task.likelihood)
+    # margin: 500 of 4,000 groups, six standard deviations
+    assert abs(few.rows.n_present - samples.LEAST_ROWS) < 1_300
+    assert few.rows.n_present < samples.start_sample(task, task.likelihood).rows.n_present / 2
+    alone = task_of(X, y, k=4)
+    assert samples.small_sample(alone, alone.likelihood) is None
+
+
 def test_a_sample_keeps_groups_whole():
     likelihood, _, groups = random_problem(grouped=True, n=400)
     sample = likelihood.rows.sample(100, 5, seed=0)

@@ -150,3 +150,16 @@ def test_a_clear_subspace_is_searched_alone():
     X, y, _ = drawn(20_000, 10, profile_norm=8.0)
     kinds = {start.kind for start in fitted(X, y).starts_}
     assert kinds == {"grown", "random", *search.CHECKS}
+
+
+def test_a_search_goes_on_where_it_ended():
+    X, y, _ = drawn(600, 4, profile_norm=2.0)
+    task = Task(2, likelihood_of(X, y), None, True, "spectral", 4, 500, 1e-3, climb,
+                np.random.RandomState(0))  # fmt: skip
+    first = find_maxima(task, task.likelihood, None)
+    more = replace(task, n_init=12, rng=np.random.RandomState(0), found=tuple(first))
+    again = find_maxima(more, task.likelihood, None)
+    kinds = [one.start.kind for one in again]
+    assert len(first) == 4 < len(again) <= 12
+    assert kinds.count("grown") == 1  # it was made before, and is not made again
+    assert again[0].ascent.value > first[0].ascent.value - 0.02

@@ -13,6 +13,7 @@ from spectralmirror.mixture.selection import (
     FEW_STARTS,
     MANY_STARTS,
     MOST_COMPONENTS,
+    RISING_STARTS,
     Candidate,
     evidence_path,
     fewer_components,
@@ -36,9 +37,16 @@ class Fake:
         return -10 * self.bic if self.has_evidence else -self.bic / 2
 
     @property
+    def n_components(self):
+        return self.k
+
+    @property
+    def is_settled(self):
+        return self.n_starts < RISING_STARTS
+
+    @property
     def fit(self):
-        ascent = SimpleNamespace(parameters=[0] * self.k)
-        return SimpleNamespace(n_dropped=self.n_dropped, ascent=ascent, starts=[0] * self.n_starts)
+        return SimpleNamespace(n_dropped=self.n_dropped)
 
 
 def selected(bics, n_visible=1, dropped_at=None, criterion="bic"):
@@ -91,12 +99,23 @@ def test_only_the_chosen_number_is_searched_with_many_starts():
 
     def fit_k(k, before, n_init):
         asked.append((k, before and before.k, n_init))
-        return Fake(k, [10, 8, 9][k - 1] - (n_init == MANY_STARTS), n_starts=FEW_STARTS)
+        bic = [10, 8, 9][k - 1] - (n_init == MANY_STARTS)
+        return Fake(k, bic, n_starts=1 if k == 1 else n_init)
 
     best, tried = select(fit_k, lambda: 1, "bic")
-    few = FEW_STARTS
-    assert asked == [(1, None, None), (2, 1, few), (3, 2, few), (2, 2, MANY_STARTS)]
+    path = [(1, None, None), (2, 1, RISING_STARTS), (3, 2, RISING_STARTS)]
+    # 3 is searched once more before it is said to be worse
+    assert asked == [*path, (3, 3, FEW_STARTS), (2, 2, MANY_STARTS)]
     assert best.bic == tried[2].bic == 7
+
+
+def test_a_number_that_needs_more_starts_is_not_missed():
+    def fit_k(k, before, n_init):
+        rough = k == 3 and n_init == RISING_STARTS
+        return Fake(k, 9 if rough else [10, 8, 7, 9][k - 1], n_starts=n_init or 1)
+
+    best, _ = select(fit_k, lambda: 1, "bic")
+    assert (best.k, best.bic) == (3, 7)
 
 
 def test_evidence_needs_a_penalty():

@@ -203,6 +203,7 @@ class MixtureFit:
             choose_l2=auto,
             compare_fewer=auto and k > 1 and not prepared.several and not options.n_known,
             before=before.fit.ascent.parameters if before is not None and self.refine else None,
+            found=before.fit.maxima if before is not None and before.n_components == k else (),
         )
 
     def _likelihood(self, prepared: Preprocessing, options: ClassOptions, k: int) -> Likelihood:

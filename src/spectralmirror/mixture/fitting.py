@@ -68,6 +68,8 @@ class Fit:
         if they were not compared.
     on_all_rows : bool
         Whether these were all rows.
+    maxima : tuple of Maximum
+        What the starts have found there, best first.
     """
 
     likelihood: Likelihood
@@ -77,6 +79,7 @@ class Fit:
     n_dropped: int
     fewer: dict[int, float] = field(default_factory=dict)
     on_all_rows: bool = True
+    maxima: tuple[Maximum, ...] = ()
 
     @property
     def n_parameters(self) -> int:
@@ -155,7 +158,7 @@ class Found:
 
     Attributes
     ----------
-    starts : list of Start
+    maxima : list of Maximum
         Best first.
     warm : WarmStart
         The best maximum, followed to larger samples.
@@ -165,7 +168,7 @@ class Found:
         As in :class:`Fit`.
     """
 
-    starts: list[Start]
+    maxima: list[Maximum]
     warm: WarmStart
     l2: float
     fewer: dict[int, float]
@@ -204,9 +207,11 @@ def fit(task: Task) -> Fit:
     stage(f"{what}: climbing over all rows")
     top = refine(task, target, found.warm)
     n_dropped = task.k - len(top.ascent.parameters)
+    starts = [one.start for one in found.maxima]
     return Fit(
-        target, top.ascent, found.starts, top.information, n_dropped, found.fewer, found.on_all_rows
-    )
+        target, top.ascent, starts, top.information, n_dropped, found.fewer, found.on_all_rows,
+        tuple(found.maxima),
+    )  # fmt: skip
 
 
 def _target(task: Task) -> tuple[Likelihood, Subspace | None]:
@@ -234,7 +239,7 @@ def _start(task: Task, target: Likelihood, space: Subspace | None) -> Found:
     samples = growing_samples(task, sample, largest, target)
     warm = follow_maximum(task, maxima[0].ascent.parameters, samples)
     l2 = sample.l2 if task.choose_l2 else target.l2
-    return Found([one.start for one in maxima], warm, l2, fewer, len(samples) == 1)
+    return Found(maxima, warm, l2, fewer, len(samples) == 1)
 
 
 def _search(
@@ -281,9 +286,9 @@ def _wide_start(task: Task, target: Likelihood) -> Found:
         sample, maxima = adapt_wide_penalty(task, sample, maxima)
     if task.compare_fewer:
         fewer = evidence_of_fewer(task, sample, maxima[0].ascent, single)
-    l2, starts = sample.l2 if task.choose_l2 else target.l2, [one.start for one in maxima]
+    l2 = sample.l2 if task.choose_l2 else target.l2
     on_all_rows = sample.rows.n_present == target.rows.n_present
-    return Found(starts, WarmStart(maxima[0].ascent.parameters), l2, fewer, on_all_rows)
+    return Found(maxima, WarmStart(maxima[0].ascent.parameters), l2, fewer, on_all_rows)
 
 
 def refine(task: Task, target: Likelihood, warm: WarmStart) -> Top:

@@ -57,6 +57,8 @@ CHECKS = ("partition", "around")
 #: these bounds. Then come crossings, and more starts while fewer than ENOUGH have.
 N_AGREE_KINDS = 4
 LEAST_STARTS, FIRST_STARTS, MORE_STARTS = 8, 30, 10
+#: A search that is continued has so many starts before crossings.
+CONTINUED_STARTS = 20
 ENOUGH = 3
 #: This many of the best maxima inside the subspace are refined in the whole space.
 N_REFINED = 2
@@ -136,7 +138,7 @@ def _search_subspace(task: Task, likelihood: Likelihood, inside: Likelihood) -> 
         [("grown", grow(inside, task.k, task.climber))],
         (("random", random_start(inside, task.k, task.rng)) for _ in repeat(None)),
     )
-    few = islice(candidates, -(-task.n_init // 4))
+    few = islice(candidates, max(-(-task.n_init // 4), min(N_AGREE, task.n_init)))
     maxima = multi_start(inside, few, task.climber, n_agree=N_AGREE, levels=RELAXATION)
     heads, found = _distinct(maxima), []
     for one in maxima:
@@ -172,9 +174,15 @@ def _search_whole_space(
 ) -> list[Maximum]:
     """Climb from starts of different kinds until several agree, then cross what they found."""
     working = in_single_precision(likelihood)
+    maxima, n_first = list[Maximum](), FIRST_STARTS
+    if task.found:  # new starts need random numbers that the earlier ones have not used
+        task = replace(task, rng=np.random.RandomState(task.rng.randint(2**31, size=5)))
+        n_first = max(CONTINUED_STARTS, len(task.found))
+    for one in task.found:
+        parameters = one.ascent.parameters
+        maxima.append(climbed(task, working, one.start.kind, parameters, (), maxima))
     candidates = _candidates(task, likelihood, working, space)
-    maxima: list[Maximum] = []
-    for kind, start, levels in islice(candidates, min(FIRST_STARTS, task.n_init)):
+    for kind, start, levels in islice(candidates, min(n_first, task.n_init) - len(maxima)):
         maxima.append(climbed(task, working, kind, start, levels, maxima))
         enough = n_agreeing([one.start for one in maxima]) >= N_AGREE_KINDS
         if enough and len(maxima) >= LEAST_STARTS:
@@ -219,17 +227,18 @@ def _candidates(
 
     `working` is the likelihood whose rows are those of the search.
     """
-    if space is not None:
+    if space is not None and not task.found:
         inside = in_single_precision(likelihood.inside(space.basis))
         grown = grow(inside, task.k, task.climber)
         lifted = moved(grown, inside.coordinates, likelihood.coordinates)
         yield "grown in the subspace", lifted, RELAXATION
-    if task.before is not None:
+    if task.before is not None and not task.found:
         before = task.before
         while len(before) < task.k:
             before = split(working, before)
         yield "before", before, ()
-    yield "grown", grow(working, task.k, task.climber), RELAXATION
+    if task.before is None:  # else that has grown
+        yield "grown", grow(working, task.k, task.climber), RELAXATION
     ground = Ground(working, task.k, task.climber, task.rng)
     if likelihood.has_known:
         yield "known", from_known(ground), ()

@@ -12,6 +12,7 @@ from spectralmirror.mixture.criteria import Criteria, FitQuality
 from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.mixture.fitting import Fit
 from spectralmirror.mixture.preprocessing import Features
+from spectralmirror.mixture.starts import independent, n_agreeing
 
 __all__ = [
     "CRITERIA",
@@ -25,8 +26,11 @@ __all__ = [
 
 #: Largest number of components that is tried.
 MOST_COMPONENTS = 12
-#: Maximum number of starts for each number of components that is tried, and for the best of them.
-FEW_STARTS, MANY_STARTS = 12, 60
+#: Maximum number of starts for each number of components while the criterion improves, before it is
+#: said that it no longer does, and for the best number.
+RISING_STARTS, FEW_STARTS, MANY_STARTS = 6, 12, 50
+#: A search has found the top if this many independent starts have reached it.
+ENOUGH = 4
 #: Fewer components than the spectrum shows are not trusted until this many in a row are worse.
 MOST_WORSE = 2
 #: Another component must raise the score by more than this.
@@ -39,6 +43,17 @@ class Candidate:
 
     fit: Fit
     features: Features
+
+    @property
+    def n_components(self) -> int:
+        """The number of components of the fit."""
+        return len(self.fit.ascent.parameters)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the search ended early, or its starts agree."""
+        starts = self.fit.starts
+        return len(starts) < RISING_STARTS or n_agreeing(independent(starts)) >= ENOUGH
 
     @cached_property
     def criteria(self) -> Criteria:
@@ -119,9 +134,11 @@ def select(
     best = candidate = fit_k(first, None, None)
     tried, least, n_worse = {first: best}, n_visible(), 0
     for k in range(first + 1, max(MOST_COMPONENTS, first) + 1):
-        candidate = fit_k(k, candidate, FEW_STARTS)
+        candidate = fit_k(k, candidate, RISING_STARTS)
         if candidate.fit.n_dropped:
             break
+        if gain(candidate, best, criterion) <= MARGINS[criterion]:
+            candidate = with_more_starts(fit_k, candidate, criterion, FEW_STARTS)
         tried[k] = candidate
         if gain(candidate, best, criterion) > MARGINS[criterion]:
             best, n_worse = candidate, 0
@@ -129,16 +146,17 @@ def select(
         n_worse += 1
         if k >= least or n_worse == MOST_WORSE:
             break
-    k = len(best.fit.ascent.parameters)
-    best = tried[k] = with_more_starts(fit_k, best, criterion)
+    best = tried[best.n_components] = with_more_starts(fit_k, best, criterion)
     return best, tried
 
 
-def with_more_starts(fit_k: Callable[..., Candidate], best: Candidate, criterion: str) -> Candidate:
-    """Repeat a fit whose search ended early with more starts, and return the better of both."""
-    if len(best.fit.starts) < FEW_STARTS:
+def with_more_starts(
+    fit_k: Callable[..., Candidate], best: Candidate, criterion: str, n_init: int = MANY_STARTS
+) -> Candidate:
+    """Continue a search whose starts do not agree, and return the better of both fits."""
+    if best.is_settled:
         return best
-    again = fit_k(len(best.fit.ascent.parameters), best, MANY_STARTS)
+    again = fit_k(best.n_components, best, n_init)
     score = CRITERIA[criterion]
     return again if score(again) > score(best) and not again.fit.n_dropped else best
 

@@ -10,6 +10,7 @@ import numpy as np
 from spectralmirror.mixture.lbfgs import Climber
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
+from spectralmirror.mixture.starts import Maximum
 from spectralmirror.rows.types import Matrix
 
 __all__ = ["Subspace", "Task"]
@@ -71,6 +72,8 @@ class Task:
         Whether to find out if fewer components have more evidence.
     before : Parameters or None
         What an earlier fit has found with k components, or with k - 1, in the same coordinates.
+    found : tuple of Maximum
+        All maxima of an earlier search for k components, which this one continues.
     """
 
     k: int
@@ -86,6 +89,7 @@ class Task:
     choose_l2: bool = False
     compare_fewer: bool = False
     before: Parameters | None = None
+    found: tuple[Maximum, ...] = ()
 
     @property
     def climber(self) -> Climber:
