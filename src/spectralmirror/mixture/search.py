@@ -237,7 +237,7 @@ def _candidates(
         while len(before) < task.k:
             before = split(working, before)
         yield "before", before, ()
-    if task.before is None:  # else that has grown
+    if task.before is None and not task.found:  # else that has grown
         yield "grown", grow(working, task.k, task.climber), RELAXATION
     ground = Ground(working, task.k, task.climber, task.rng)
     if likelihood.has_known:
