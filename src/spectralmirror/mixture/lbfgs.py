@@ -30,7 +30,8 @@ STEPS = 2
 RECENT, PATIENCE = 5, 6.0
 #: Limit on the changes of the set of coefficients that are fixed at 0 because of their sign.
 MOST_CHANGES = 30
-#: A Newton step is not scaled to length 1 if it is shorter, in standard errors.
+#: A Newton step is not made longer if it is shorter than this, in standard errors; with a spread,
+#: for which the inverse may be that of outer products of scores, if it is shorter than 1.
 SHORTEST = 1e-6
 #: Lower bounds of curvatures, relative to the largest one and absolute per row: far in the tails
 #: log f has no curvature left, and steps must stay finite.
@@ -146,7 +147,7 @@ def _climb(
         scaled = _within(scaled, orthonormal(equations))
     length = float(np.linalg.norm(scaled(first[1], True)))
     if newton:  # SciPy's first step has length 1: rescale so that it is a full Newton step
-        size = max(length, SHORTEST)
+        size = max(length, 1.0 if tied else SHORTEST)
 
     def objective(phi: Vector) -> tuple[float, Vector]:
         value, gradient = first
