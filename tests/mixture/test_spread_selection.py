@@ -18,7 +18,12 @@ from spectralmirror.mixture.newton import information
 from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.mixture.spread import KINDS, Spread
-from spectralmirror.mixture.spread_selection import MOST_TIED, SpreadChoice, kinds_to_try
+from spectralmirror.mixture.spread_selection import (
+    MOST_TIED,
+    SpreadChoice,
+    _Search,
+    kinds_to_try,
+)
 from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.memory import Rows
 from tests.helpers.mixtures import fitted
@@ -145,6 +150,22 @@ def test_the_best_of_each_number():
     both = choice.best_of_each((None, "diagonal"))
     assert both == {1: tried[1, "diagonal"], 2: tried[2, None]}
     assert choice.best_of_each(("diagonal",)) == {1: tried[1, "diagonal"], 2: tried[2, "diagonal"]}
+
+
+@pytest.mark.parametrize(
+    ("of_two_classes", "expected"), [(-429.8, (1, "intercept")), (-427.9, (2, None))]
+)
+def test_classes_without_spread_must_be_clearly_better_than_fewer_with_one(
+    of_two_classes, expected
+):
+    """Persons with two labels each hardly tell classes from a random intercept."""
+    scores = {
+        (1, None): -456.6, (1, "intercept"): -431.0,
+        (2, None): of_two_classes, (2, "intercept"): -430.7,
+    }  # fmt: skip
+    tried = {one: SimpleNamespace(log_evidence=score) for one, score in scores.items()}
+    search = _Search(None, None, (None, "intercept"), "evidence", tried=tried)
+    assert search.chosen([1, 2]) == expected
 
 
 def test_starts_that_are_given(alike):

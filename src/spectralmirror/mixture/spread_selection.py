@@ -228,8 +228,11 @@ class _Search:
         """Return the fit with the best score whose classes are needed.
 
         More classes must be clearly better than fewer of the same kind, or of a kind that is part
-        of it. One class in which coefficients are tied and two in which they are not are different
-        explanations, neither of which is part of the other: the better one is chosen.
+        of it, and classes without spread clearly better than fewer with a spread: a few persons
+        with few labels each can hardly tell the two apart, and that all persons of a class are the
+        same is the stronger claim. One class in which coefficients are tied and two in which they
+        are not are different explanations, neither of which is part of the other: the better one
+        is chosen.
         """
         best: tuple[int, str | None] | None = None
         for k in numbers:
@@ -241,12 +244,12 @@ class _Search:
         return best
 
     def _needs(self, k: int, kind: str | None, numbers: list[int]) -> bool:
-        """Return whether k classes of a kind are clearly better than fewer that they contain."""
+        """Return whether k classes are clearly better than fewer, as :meth:`chosen` demands."""
         fewer = [
             self.score(m, other)
             for m in numbers
             for other in self.kinds
-            if m < k and _contains(kind, other)
+            if m < k and (kind is None or _contains(kind, other))
         ]
         return self.score(k, kind) > max(fewer, default=-np.inf) + MARGINS[self.criterion]
 
