@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.mixture.selection import (
     CRITERIA,
-    FEW_STARTS,
+    ENDING_STARTS,
     MANY_STARTS,
     MOST_COMPONENTS,
     RISING_STARTS,
@@ -105,7 +105,7 @@ def test_only_the_chosen_number_is_searched_with_many_starts():
     best, tried = select(fit_k, lambda: 1, "bic")
     path = [(1, None, None), (2, 1, RISING_STARTS), (3, 2, RISING_STARTS)]
     # 3 is searched once more before it is said to be worse
-    assert asked == [*path, (3, 3, FEW_STARTS), (2, 2, MANY_STARTS)]
+    assert asked == [*path, (3, 3, ENDING_STARTS), (2, 2, MANY_STARTS)]
     assert best.bic == tried[2].bic == 7
 
 

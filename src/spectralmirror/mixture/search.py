@@ -57,8 +57,8 @@ CHECKS = ("partition", "around")
 #: these bounds. Then come crossings, and more starts while fewer than ENOUGH have.
 N_AGREE_KINDS = 4
 LEAST_STARTS, FIRST_STARTS, MORE_STARTS = 8, 30, 10
-#: A search that is continued has so many starts before crossings.
-CONTINUED_STARTS = 20
+#: A search that is continued has so many starts before crossings, and so many new ones.
+CONTINUED_STARTS, NEW_STARTS = 12, 6
 ENOUGH = 3
 #: This many of the best maxima inside the subspace are refined in the whole space.
 N_REFINED = 2
@@ -177,7 +177,7 @@ def _search_whole_space(
     maxima, n_first = list[Maximum](), FIRST_STARTS
     if task.found:  # new starts need random numbers that the earlier ones have not used
         task = replace(task, rng=np.random.RandomState(task.rng.randint(2**31, size=5)))
-        n_first = max(CONTINUED_STARTS, len(task.found))
+        n_first = max(CONTINUED_STARTS, len(task.found) + NEW_STARTS)
     for one in task.found:
         parameters = one.ascent.parameters
         maxima.append(climbed(task, working, one.start.kind, parameters, (), maxima))

@@ -28,7 +28,9 @@ __all__ = [
 MOST_COMPONENTS = 12
 #: Maximum number of starts for each number of components while the criterion improves, before it is
 #: said that it no longer does, and for the best number.
-RISING_STARTS, FEW_STARTS, MANY_STARTS = 6, 12, 50
+RISING_STARTS, ENDING_STARTS, MANY_STARTS = 6, 24, 50
+#: The same for each number if these are compared with a spread.
+FEW_STARTS = 12
 #: A search has found the top if this many independent starts have reached it.
 ENOUGH = 4
 #: Fewer components than the spectrum shows are not trusted until this many in a row are worse.
@@ -138,7 +140,7 @@ def select(
         if candidate.fit.n_dropped:
             break
         if gain(candidate, best, criterion) <= MARGINS[criterion]:
-            candidate = with_more_starts(fit_k, candidate, criterion, FEW_STARTS)
+            candidate = with_more_starts(fit_k, candidate, criterion, ENDING_STARTS)
         tried[k] = candidate
         if gain(candidate, best, criterion) > MARGINS[criterion]:
             best, n_worse = candidate, 0
