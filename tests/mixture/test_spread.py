@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from scipy.stats import chi, norm
 
 from spectralmirror.mixture.parameters import Parameters
-from spectralmirror.mixture.spread import KINDS, Spread, nodes_of
+from spectralmirror.mixture.spread import KINDS, Spread, node_sets, nodes_of
 from spectralmirror.rows.memory import Rows
 from tests.helpers.mixtures import gradient_by_differences
 from tests.helpers.rows import in_groups
@@ -282,3 +282,19 @@ def test_rows_in_working_coordinates_are_the_same_function():
         likelihood.projected().evaluate(parameters), likelihood.evaluate(parameters), strict=True
     ):
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("q", "n_nodes"), [(3, 64), (15, 128), (15, 16)])
+def test_several_sets_of_nodes(q, n_nodes):
+    sets, log_weights = node_sets(q, n_nodes, 3, 20)
+    assert sets.shape == (20, n_nodes, q)
+    assert np.exp(log_weights).sum() == pytest.approx(1)
+    np.testing.assert_allclose(sets.mean(axis=1), 0, atol=1e-12)
+    covariances = sets.swapaxes(1, 2) @ sets / n_nodes
+    if n_nodes > 4 * q:
+        np.testing.assert_allclose(covariances - np.eye(q), 0, atol=1e-9)
+    np.testing.assert_allclose(np.diagonal(covariances, axis1=1, axis2=2), 1, atol=1e-9)
+    assert len(np.unique(sets[:, 0, 0].round(9))) == 20
+    again = node_sets(q, n_nodes, 3, 20)[0]
+    np.testing.assert_array_equal(again, sets)
+    assert np.abs(node_sets(q, n_nodes, 4, 20)[0] - sets).max() > 0.1

@@ -217,7 +217,7 @@ class PersonPiece:
 
 
 def padded_sizes(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return numbers of rows that persons of these sizes can share: at most an eighth more."""
+    """Return numbers of rows that persons of these sizes can share: at most a quarter more."""
     step = np.maximum(2 ** (np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.intp) - 3.0), 1)
     return np.asarray((np.ceil(sizes / step) * step).astype(np.intp))
 
