@@ -11,19 +11,21 @@ from sklearn.base import clone
 
 from spectralmirror import LinearClassifierMixture
 from spectralmirror.mixture.coordinates import Coordinates
-from spectralmirror.mixture.evidence import laplace
+from spectralmirror.mixture.evidence import laplace, next_penalties
 from spectralmirror.mixture.lbfgs import climb
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import information
 from spectralmirror.mixture.parameters import Parameters
 from spectralmirror.mixture.preprocessing import whiten
 from spectralmirror.mixture.spread import KINDS, Spread
+from spectralmirror.mixture.spread_fitting import _centring, _with_penalties
 from spectralmirror.mixture.spread_selection import (
     MOST_TIED,
     SpreadChoice,
     _Search,
     kinds_to_try,
 )
+from spectralmirror.mixture.task import Task
 from spectralmirror.responses import RESPONSES
 from spectralmirror.rows.memory import Rows
 from tests.helpers.mixtures import fitted
@@ -239,3 +241,66 @@ def test_a_second_fit_forgets_the_first(differing, alike):
     assert mixture.spread_.shape == (2, 0)
     assert mixture.spread_evidence_ == {}
     np.testing.assert_allclose(mixture.predict_proba(X).sum(axis=1), 1)
+
+
+def as_scored(scores):
+    """Return what a search knows of fits with these scores, by number of classes and kind."""
+    return SimpleNamespace(
+        score=lambda k, kind: scores.get((k, kind), -np.inf),
+        _discrete=lambda k: scores[k, None], criterion="evidence",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("intercept", "diagonal", "ties"),
+    [(-80.0, -110.0, False), (-80.0, -84.0, True), (-80.0, -60.0, True), (-101.0, -102.0, False)],
+)
+def test_ties_are_tried_where_coefficients_vary(intercept, diagonal, ties):
+    scores = {(1, None): -100.0, (1, "intercept"): intercept, (1, "diagonal"): diagonal}
+    found = _Search._tried_in_turn(as_scored(scores), 1, ["intercept", "diagonal", "factor"])
+    assert list(found) == ["intercept", "diagonal", *(["factor"] if ties else [])]
+
+
+@pytest.mark.parametrize(
+    ("best", "expected"),
+    [
+        ("intercept", ["intercept"]),
+        ("diagonal", ["intercept", "diagonal"]),
+        ("factor", ["intercept", "diagonal", "factor"]),
+    ],
+)
+def test_two_classes_may_take_the_place_of_entries_only(best, expected):
+    """All kinds but the best are 30 behind with one class."""
+    kinds = ["intercept", "diagonal", "factor"]
+    scores = {(1, kind): -100.0 + 30.0 * (kind == best) for kind in kinds}
+    assert _Search._worthwhile(as_scored(scores), 2, kinds) == expected
+
+
+def spread_likelihood(X, y, groups):
+    """Return a likelihood with a spread under penalties far too strong, and a start."""
+    rows = Rows(X, y)
+    coordinates = Coordinates.whitened(whiten(rows).whitening, None, intercept=True)
+    spread = Spread.of("diagonal", 3, 64, 0)
+    likelihood = Likelihood(
+        in_groups(rows, groups), RESPONSES["logistic"], coordinates, 300.0, 5.0, spread
+    )
+    return likelihood, Parameters(np.zeros((1, 3)), np.zeros(1), np.full(3, 0.5))
+
+
+@pytest.mark.parametrize(("level", "fewest", "most"), [(-np.inf, 3, 25), (1e9, 2, 2)])
+def test_penalties_of_a_kind_far_behind_are_left(differing, level, fewest, most, monkeypatch):
+    likelihood, start = spread_likelihood(*differing)
+    task = Task(1, likelihood, None, True, "spectral", 44, 500, 1e-3, climb,
+                np.random.RandomState(0), choose_l2=True)  # fmt: skip
+    rounds = []
+
+    def counted(*args, **options):
+        rounds.append(next_penalties(*args, **options))
+        return rounds[-1]
+
+    monkeypatch.setattr("spectralmirror.mixture.spread_fitting.next_penalties", counted)
+    centred = _centring(task, likelihood, 32)
+    found, ascent, known = _with_penalties(task, likelihood, start, centred, level)
+    assert fewest <= len(rounds) <= most
+    assert found.evaluate(ascent.parameters)[0] == pytest.approx(ascent.value)
+    assert known.proper
