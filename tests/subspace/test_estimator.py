@@ -4,11 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
 
 from spectralmirror import PrincipalHessianDirections, SpectralMirror, WeakSignalWarning
 from spectralmirror.datasets import make_linear_classifier_mixture
 from spectralmirror.rows.memory import Rows
 from spectralmirror.subspace.base import orthonormal_rows
+from tests.helpers.refusals import assert_refused
 from tests.helpers.rows import in_groups
 
 
@@ -61,3 +64,17 @@ def test_orthonormal_rows_of_very_different_units():
     np.testing.assert_allclose(basis @ basis.T, np.eye(3), atol=1e-14)
     assert (basis[np.arange(3), np.abs(basis).argmax(axis=1)] > 0).all()
     np.testing.assert_allclose(basis[0], vectors[0])
+
+
+@pytest.mark.filterwarnings("ignore::spectralmirror.WeakSignalWarning")
+@pytest.mark.parametrize(("n", "d", "make"), [(50, 200, np.asarray), (300, 2000, sparse.csr_array)])
+def test_fewer_rows_than_features_are_refused_with_ways_out(n, d, make):
+    """One sentence; what it proposes works."""
+    rng = np.random.default_rng(0)
+    X = make(rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.02))
+    y = rng.choice([-1, 1], n)
+    assert_refused(lambda: SpectralMirror(2).fit(X, y), f"{d + 2} rows .* PCA, or by TruncatedSVD")
+    reduced = TruncatedSVD(5, random_state=0).fit_transform(X)
+    assert SpectralMirror(1).fit(reduced, y).components_.shape == (1, 5)
+    known = {"mean": 0.0, "covariance": 0.02 * np.eye(d)}
+    assert SpectralMirror(1, **known).fit(X, y).components_.shape == (1, d)

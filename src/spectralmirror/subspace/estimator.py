@@ -317,7 +317,9 @@ class SpectralMirror(SubspaceTransformer):
                 rows,
                 2 * (d + 1) if halves else d + 2,
                 "the covariance is estimated" + (" from the first half of them" if halves else ""),
-                "pass more rows, fewer features, or a known mean and covariance",
+                "pass more rows, fewer features (first reduce them by PCA, or by TruncatedSVD if X "
+                "is sparse; LinearClassifierMixture takes them as they are), or a known mean and "
+                "covariance",
             )
         return KnownFeatures(mean, covariance)
 
