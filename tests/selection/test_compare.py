@@ -189,6 +189,7 @@ def test_with_a_spread_one_scattered_class_is_enough():
     assert reached.sum() == 10
     assert reached[-1]
     assert found.p_value[1] == 11 / (len(reached) + 1)
+    assert found.suggested_["bootstrap test"] == 1
     assert found.at_least_ == 1
     assert compared(**options).p_value[1] == 1 / 40
 

@@ -78,6 +78,7 @@ def bootstrap(
     if output is not None:
         check_output(output, *files)
     with one_sentence_errors(quiet), progress_bar(quiet) as listen:
+        from spectralmirror.mixture.bootstrap import OtherRowsError
         from spectralmirror.rows.files.readers import count_rows, readers_of
         from spectralmirror.tables.fitted_rows import fitted_rows
         from spectralmirror.tables.storage import save
@@ -91,7 +92,10 @@ def bootstrap(
             listen=lambda n: listen("reading", n, total),
         )  # fmt: skip
         listen("refitting", 0, None)
-        found = fitted.mixture.bootstrap(**given, n=resamples, random_state=seed, n_jobs=n_jobs)
+        try:
+            found = fitted.mixture.bootstrap(**given, n=resamples, random_state=seed, n_jobs=n_jobs)
+        except OtherRowsError as error:
+            raise ValueError(f"{error.reason} Name the files that were fitted.") from None
         found.keep()
         if output is not None:
             save(fitted, output)

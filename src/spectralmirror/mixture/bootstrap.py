@@ -36,7 +36,7 @@ from spectralmirror.rows.grouped import GroupedRows
 from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["Bootstrap", "BootstrapLine", "Estimates", "bootstrap"]
+__all__ = ["Bootstrap", "BootstrapLine", "Estimates", "OtherRowsError", "bootstrap"]
 
 #: What is stored with a mixture.
 KEPT = (
@@ -49,6 +49,20 @@ AGAIN = "Pass X, y, groups, sample_weight and membership as they were passed to 
 SAME, ALIKE = 1e-5, 1e-2
 STEP = "bootstrap: resample"
 TITLE_WITHIN = "Standard deviations within each class"
+
+
+class OtherRowsError(ValueError):
+    """Rows are not those that a mixture was fitted to.
+
+    Attributes
+    ----------
+    reason : str
+        How that can be seen.
+    """
+
+    def __init__(self, reason: str):
+        super().__init__(f"{reason} {AGAIN}")
+        self.reason = reason
 
 
 class Estimates(NamedTuple):
@@ -317,10 +331,10 @@ def _same_rows(model: Any, given: dict[str, Any]) -> GroupedRows:
     found = int(rows.n_present), int(rows.n_groups), classes.tolist()
     fitted = model.n_rows_, model.n_groups_, model.classes_.tolist()
     if twin.n_features_in_ != model.n_features_in_ or names[0] != names[1]:
-        raise ValueError(f"X has other features than those that were fitted. {AGAIN}")
+        raise OtherRowsError("X has other features than those that were fitted.")
     for what, now, before in zip(("rows", "groups", "labels"), found, fitted, strict=True):
         if now != before:
-            raise ValueError(f"The mixture was fitted to {what} {before}, not {now}. {AGAIN}")
+            raise OtherRowsError(f"The mixture was fitted to {what} {before}, not {now}.")
     return rows
 
 
@@ -329,9 +343,9 @@ def _check_same(model: Any, likelihood: Likelihood, parameters: Parameters) -> N
     found = likelihood.evaluate(parameters)[0] - likelihood.log_prior(parameters)
     bound = SAME if model.spread_kind_ is None else ALIKE
     if abs(found - model.log_likelihood_) > bound * max(abs(model.log_likelihood_), 1):
-        raise ValueError(
+        raise OtherRowsError(
             f"The mixture has the log-likelihood {model.log_likelihood_:.6g} on the rows that were "
-            f"fitted, but {found:.6g} on these. {AGAIN}"
+            f"fitted, but {found:.6g} on these."
         )
 
 

@@ -26,7 +26,7 @@ from spectralmirror.rows.progress import print_progress, stage, step
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.selection.comparison import ComponentComparison
 from spectralmirror.selection.parts import Fitted, Rows, fitted, score_part
-from spectralmirror.selection.ratio_test import RatioTest, p_value, ratio_test
+from spectralmirror.selection.ratio_test import ENOUGH, RatioTest, p_value, ratio_test
 from spectralmirror.selection.simulation import frequencies_repeated
 from spectralmirror.selection.split_test import largest_log_likelihood, log_ratios
 
@@ -36,9 +36,6 @@ __all__ = ["compare_components"]
 MOST_ROWS = 20_000_000
 #: Nodes that persons share in tests with a spread.
 N_NODES = 128
-#: With a spread, each resample takes seconds, and a test ends when so many have reached T: the
-#: p-value stays valid (Besag and Clifford 1991).
-ENOUGH = 10
 #: What is drawn from a seed: folds, halves, the search for maxima, a sample of the groups.
 FOLDS, HALVES, SEARCH, SAMPLE = 1, 2, 3, 4
 

@@ -14,7 +14,7 @@ from spectralmirror.mixture.evidence import CLEARLY
 from spectralmirror.plotting.comparison import plot_comparison
 from spectralmirror.rows.containers import frame
 from spectralmirror.rows.types import Matrix, Vector
-from spectralmirror.selection.ratio_test import p_value
+from spectralmirror.selection.ratio_test import ENOUGH, p_value
 from spectralmirror.selection.split_test import at_least
 from spectralmirror.selection.stored import loaded_comparison, save_comparison
 
@@ -150,7 +150,7 @@ class ComponentComparison:
             return np.array([getattr(model, f"{name}_") for model in models], dtype=np.float64)
 
         suggested = _by_criteria(each) | {"held out": _by_held_out(held_out, weights)}
-        if tests and 1 / (1 + len(tests[2][1])) <= alpha:  # fewer resamples can never reject
+        if tests and _could_reject(*tests[2], alpha):
             rejected: Any = of_tests[1, 1:] <= alpha
             suggested["bootstrap test"] = 1 + int(np.cumprod(rejected).sum())
         return cls(
@@ -309,6 +309,11 @@ class ComponentComparison:
             return []
         advice = "compare with `spread='auto'`"
         return [f"Persons who differ by degrees look like classes, too: {advice}."]
+
+
+def _could_reject(statistic: float, resampled: Vector, alpha: float) -> bool:
+    """Return whether there are enough resamples to reject, or ended because many reached T."""
+    return 1 / (1 + len(resampled)) <= alpha or int((resampled >= statistic).sum()) >= ENOUGH
 
 
 def _mean(values: Matrix, weights: Vector) -> tuple[Vector, Vector]:

@@ -43,7 +43,11 @@ from spectralmirror.rows.reduce import one_blas_thread
 from spectralmirror.rows.types import Matrix, Vector
 from spectralmirror.selection.simulation import Simulator, in_order, with_labels
 
-__all__ = ["RatioTest", "p_value", "ratio_test"]
+__all__ = ["ENOUGH", "RatioTest", "p_value", "ratio_test"]
+
+#: With a spread, each resample takes seconds, and a test ends when so many have reached T: the
+#: p-value stays valid (Besag and Clifford 1991).
+ENOUGH = 10
 
 #: The search for k classes ends when so many starts agree, within these bounds.
 N_AGREE, LEAST_STARTS, MOST_STARTS = 3, 5, 30
