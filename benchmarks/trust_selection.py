@@ -21,6 +21,8 @@ from spectralmirror.selection.split_test import at_least
 
 #: Data sets of a case. With 19 resamples, a p-value of 0.05 means that all are below the data.
 LEVEL_SEEDS, POWER_SEEDS, COVERAGE_SEEDS, N_RESAMPLES = 200, 50, 200, 19
+#: With a spread, a data set takes seconds.
+SPREAD_SEEDS = 60
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,14 @@ class Case:
     d: int
     norm: float
     group_size: int = 1
+    spread: tuple[float, ...] | None = None
 
     def draw(self, seed: int):
         """Return features, labels and groups."""
         X, y, truth = make_linear_classifier_mixture(
             self.n, self.d, self.k, weights=[0.6, 0.4] if self.k == 2 else None,
-            profile_norm=self.norm, group_size=self.group_size, random_state=seed,
+            profile_norm=self.norm, group_size=self.group_size, spread=self.spread or 0.0,
+            random_state=seed,
         )  # fmt: skip
         return X, y, truth.groups if self.group_size > 1 else None, truth
 
@@ -47,6 +51,10 @@ LEVEL = [
     Case("one class of norm 2, 500 rows, d = 4", 1, 500, 4, 2.0),
     Case("two classes of norm 3, 100 groups of 5, d = 2", 2, 500, 2, 3.0, 5),
 ]
+SCATTERED = [
+    Case("one class of norm 2, scattered by 0.8, 100 groups of 5, d = 2", 1, 500, 2, 2.0, 5,
+         (0.8, 0.8)),
+]  # fmt: skip
 POWER = LEVEL[1:]
 COVERAGE = [Case("100 groups of 10", 2, 1_000, 3, 3.0, 10)]
 
@@ -57,7 +65,9 @@ def tested(case: Case, seed: int, k: int) -> tuple[float, int]:
     These are the tests of `compare_components`, without its criteria and held-out likelihoods.
     """
     X, y, groups, _ = case.draw(seed)
-    model = LinearClassifierMixture(random_state=seed)
+    model = LinearClassifierMixture(
+        spread=None if case.spread is None else "diagonal", random_state=seed
+    )
     accepted = model._accepted(X, y, groups, None, None)
     rows, options = Rows(*accepted, {}), Options(k, N_RESAMPLES, 2, 0.05, seed, None)
     fits = [fitted(model, number, rows) for number in range(1, k + 1)]
@@ -72,7 +82,8 @@ def tests() -> None:
         f"{N_RESAMPLES} resamples, nominal 5 %: rejected in % of data sets, ± standard error",
         ["truth", "against", "data sets", "bootstrap test", "split test"],
     )
-    for cases, seeds, more in ((LEVEL, LEVEL_SEEDS, 1), (POWER, POWER_SEEDS, 0)):
+    kinds = (LEVEL, LEVEL_SEEDS, 1), (POWER, POWER_SEEDS, 0), (SCATTERED, SPREAD_SEEDS, 1)
+    for cases, seeds, more in kinds:
         for case in cases:
             k = case.k + more
             found = over_seeds(tested, [(case, seed, k) for seed in range(seeds)], case.name)

@@ -84,7 +84,7 @@ def test_choices_membership_known_classes_and_missing_values(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda frame: frame[:500], "fitted to rows 2000, not 500. Name the files that were fitted."),
+        (lambda frame: frame[:500], "to rows 2000, not 500. Name the files that were fitted."),
         (lambda frame: frame.with_columns(price=pl.col("price") + 1), "has the log-likelihood"),
         (lambda frame: frame.drop("liked"), "has no column 'liked'"),
         (lambda frame: frame.drop("person"), "has no column 'person'"),

@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import spectralmirror.spark
-from spectralmirror import LinearClassifierMixture
+from spectralmirror import LinearClassifierMixture, scan
 from spectralmirror.rows.part import Part
 from spectralmirror.rows.reduce import reduce
 from tests.helpers.agreement import assert_alike, mixture_rows
@@ -216,6 +216,24 @@ def test_bad_use_is_reported(there, spark):
         with pytest.raises(ValueError, match=told) as error:
             call()
         assert "\n" not in str(error.value)
+
+
+def test_resamples_are_those_of_files(there, tmp_path, monkeypatch):
+    """Groups have the same Poisson counts in all engines."""
+    df, frame = there
+    frame[[*NAMES, "y", "who"]].to_parquet(tmp_path / "rows.parquet")
+    file = scan(tmp_path / "rows.parquet", label="y", groups="who")
+    cluster = spectralmirror.spark.scan(df, label="y", features=NAMES, groups="who")
+    model = LinearClassifierMixture(2, l2=1.0, random_state=0)
+    fits = [clone(model).fit(source) for source in (file, cluster)]
+    for module in ("rows.grouped", "rows.sample"):
+        monkeypatch.setattr(f"spectralmirror.{module}.SAMPLE_BYTES", 10_000)
+    found = [
+        fit.bootstrap(source, n=3, random_state=0)
+        for fit, source in zip(fits, (file, cluster), strict=True)
+    ]
+    np.testing.assert_allclose(found[1].coef, found[0].coef, rtol=1e-4)  # up to where climbs end
+    assert found[0].coef.std(axis=0).min() > 0
 
 
 def test_persons_who_differ(there):
