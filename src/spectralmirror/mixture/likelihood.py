@@ -279,7 +279,7 @@ class Likelihood(Problem):
 
     def _is_plain(self, block: Block) -> bool:
         """Whether labels are binary and logistic, rows dense, and weights the same for all."""
-        same = self.membership is None and block.nodes is None
+        same = self.membership is None and block.nodes is None and block.counts is None
         return self.is_logistic and block.sets is None and same and isinstance(block.X, np.ndarray)
 
     def pieces(self, block: Block, n_components: int) -> Iterator[Block]:
