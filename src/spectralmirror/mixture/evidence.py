@@ -68,6 +68,8 @@ ROUGHLY, ROUGHLY_FINE = 0.1, 0.05
 MOST_ROUNDS, LARGEST_STEP = 25, 8.0
 #: A step is at most this many times as long as MacKay's.
 LONGEST = 5.0
+#: A step that solves a quadratic model is taken if it is at most this many times as long.
+TRUSTED = 1.5
 #: At least this much is determined by the labels, so that the penalty stays finite.
 LEAST_DETERMINED = 0.1
 
@@ -331,8 +333,9 @@ def _fixed_point(
     if abs(excess(0.0) - log_ratio) > SETTLED / 100 or excess(-longest) <= 0 <= excess(longest):
         return None
     if excess(-longest) * excess(longest) >= 0:
-        return float(np.copysign(longest, excess(0.0)))
-    return float(brentq(excess, -longest, longest))
+        return None
+    step = float(brentq(excess, -longest, longest))
+    return step if abs(step) < TRUSTED * abs(log_ratio) else None  # L is not nearly quadratic
 
 
 def secant(now: tuple[float, float], earlier: tuple[float, float] | None) -> float:
