@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from spectralmirror.mixture.labels import Labels
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.parameters import Parameters
-from spectralmirror.mixture.person_nodes import with_person_nodes
+from spectralmirror.mixture.person_nodes import shared, with_person_nodes
 from spectralmirror.mixture.persons import Persons, batches
 from spectralmirror.rows.grouped import Block
 from spectralmirror.rows.reduce import collect
@@ -29,6 +29,8 @@ __all__ = ["COARSE", "Integration", "log_likelihoods"]
 COARSE = 0.2
 #: Nodes of each person's own that are enough, and the seed of those for comparisons.
 FINE_NODES, FINE_SEED = 256, 1
+#: Nodes of the midpoint rule in one dimension, and where the outer ones are.
+MIDPOINTS, FARTHEST = 513, 8.0
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,27 @@ class Integration:
         if likelihood.spread is None or not likelihood.rows.in_memory:
             return cls()
         if likelihood.has_person_nodes:
-            fine = with_person_nodes(likelihood, parameters, FINE_NODES, FINE_SEED)
+            fine = _finely(likelihood, parameters)
             return cls(fine.evaluate(parameters)[0] - likelihood.evaluate(parameters)[0])
         found = np.concatenate(list(_differences(likelihood, parameters)))
         return cls(float(found.sum()), float(np.abs(found).mean()))
+
+
+def _finely(likelihood: Likelihood, parameters: Parameters) -> Likelihood:
+    """Return a likelihood that integrates better than one with nodes of each person's own.
+
+    Labels that persons hardly ever change make the integrand a step in z, which no polynomial
+    follows: a climb with the few nodes of a quadrature of one dimension, or of two, may find a
+    large spread that only these nodes support. In one dimension, the midpoint rule with many nodes
+    that all persons share follows it. In more, there are other nodes, and more of them.
+    """
+    assert likelihood.spread is not None
+    if likelihood.spread.nodes.shape[1] != 1:
+        return with_person_nodes(likelihood, parameters, FINE_NODES, FINE_SEED)
+    z = np.linspace(-FARTHEST, FARTHEST, MIDPOINTS)
+    log_w = -0.5 * np.square(z)
+    spread = replace(likelihood.spread, nodes=z[:, None], log_weights=log_w - logsumexp(log_w))
+    return replace(likelihood, spread=spread, rows=shared(likelihood.rows))
 
 
 def _differences(likelihood: Likelihood, parameters: Parameters) -> Iterator[Vector]:

@@ -36,7 +36,14 @@ from spectralmirror.rows.grouped import Block, GroupedRows, InMemoryGroups
 from spectralmirror.rows.reduce import collect
 from spectralmirror.rows.types import AnyArray, Matrix, Vector
 
-__all__ = ["PersonNodes", "PersonRows", "may_have_person_nodes", "of_classes", "with_person_nodes"]
+__all__ = [
+    "PersonNodes",
+    "PersonRows",
+    "may_have_person_nodes",
+    "of_classes",
+    "shared",
+    "with_person_nodes",
+]
 
 #: Number of sets of nodes.
 N_SETS = 64
@@ -215,6 +222,11 @@ def of_classes(rows: GroupedRows, classes: NDArray[np.intp]) -> PersonRows:
     found = cast(PersonRows, rows)
     assert found.placed is not None
     return replace(found, placed=found.placed.of_classes(classes))
+
+
+def shared(rows: GroupedRows) -> PersonRows:
+    """Return the rows without nodes of their own."""
+    return replace(cast(PersonRows, rows), placed=None)
 
 
 def _by_size(likelihood: Likelihood, n_sets: int) -> PersonRows:

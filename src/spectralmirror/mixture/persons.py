@@ -151,7 +151,7 @@ def centres_of(
 ) -> tuple[Matrix, AnyArray]:
     """Return m and H^-1 of each person; those at similar parameters may be given."""
     q = W.shape[1]
-    if q <= 2 or labels.sets is not None:
+    if labels.sets is not None:
         return _modes(t, W, starts, labels)
     if near is None:
         near = np.zeros((len(starts), q)), np.tile(np.eye(q), (len(starts), 1, 1))

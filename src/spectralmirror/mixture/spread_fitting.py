@@ -18,6 +18,7 @@ from spectralmirror.mixture.evidence import (
     next_penalties,
 )
 from spectralmirror.mixture.fitting import Fit, alive_components, by_weight, refine
+from spectralmirror.mixture.integration import Integration
 from spectralmirror.mixture.lbfgs import Ascent
 from spectralmirror.mixture.likelihood import Likelihood
 from spectralmirror.mixture.newton import Information, Top, information
@@ -47,9 +48,9 @@ FEWEST_NODES, FEW_SHARED, MANY_NODES = 64, 128, 512
 #: Nodes of each person's own while kinds and numbers of classes are compared, and of the final fit.
 FEW_NODES, PERSON_NODES = 64, 128
 #: Nodes follow the parameters so many times, unless these move by less than NEAR standard errors
-#: each. If they still move by FAR, and the log-likelihood of a person by LOST when nodes follow
-#: once more, nodes are of no use.
-ROUNDS, NEAR, FAR, LOST = 4, 0.5, 1.0, 0.05
+#: each. If they still move by FAR, and the log-likelihood of n persons is off by LOST root n, more
+#: than errors of LOST each that do not add up, nodes are of no use.
+ROUNDS, NEAR, FAR, LOST = 4, 0.5, 1.0, 0.5
 #: While kinds are compared, nodes follow so many times, and penalties until they change by less
 #: than a factor of 1 + ROUGHLY: evidence is flat around its maximum.
 MOST_CENTRINGS, ROUGHLY = 3, 0.2
@@ -114,9 +115,9 @@ def fit_spread(
     race = replace(likelihood, spread=spread.with_nodes(FEWEST_NODES, task.seed))
     maxima: list[Maximum] = []
     for name, one in starts:
-        level = max((other.ascent.value for other in maxima), default=-np.inf)
-        maxima.append(Maximum.of(name, task.climber(race, one, tol=ROUGH, beat=level)))
-        if abs(maxima[-1].ascent.value - level) < ROUGH:  # two kinds of starts agree
+        highest = max((other.ascent.value for other in maxima), default=-np.inf)
+        maxima.append(Maximum.of(name, task.climber(race, one, tol=ROUGH, beat=highest)))
+        if abs(maxima[-1].ascent.value - highest) < ROUGH:  # two kinds of starts agree
             break
     maxima.sort(key=lambda one: -one.ascent.value)
     best = maxima[0].ascent.parameters
@@ -253,10 +254,9 @@ def _with_own_nodes(
         moved, inverse = _distance(before, start, top.information.matrix), top.information.inverse
         if moved < NEAR:
             break
-    if moved < FAR:
-        return target, top
-    gap = centred(target, start).evaluate(start)[0] - top.ascent.value
-    return (target, top) if abs(gap) < LOST * target.rows.total_weight else None
+    off = abs(Integration.of(target, start).missing)
+    settled = moved < FAR or off < LOST * np.sqrt(target.rows.total_weight)
+    return (target, top) if settled else None
 
 
 def _in_memory(likelihood: Likelihood, task: Task) -> Likelihood:

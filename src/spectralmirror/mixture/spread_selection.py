@@ -213,8 +213,8 @@ class _Search:
     def may_rise(self, k: int) -> bool:
         """Return whether k + 1 classes may be better than all before.
 
-        That is so if k classes are chosen among those so far, or if classes without spread would
-        overtake the best if they went on rising half as fast.
+        That is so if k classes are chosen among those so far, or if classes without spread would be
+        clearly better than the best if they went on rising half as fast.
         """
         chosen = self.chosen(list(range(1, k + 1)))
         if chosen[0] == k:
@@ -222,7 +222,8 @@ class _Search:
         if None not in self.kinds:
             return False
         rise = self.score(k, None) - self.score(k - 1, None)
-        return bool(self.score(k, None) + rise / 2 > self.score(*chosen))
+        clearly = self.score(*chosen) + MARGINS[self.criterion]
+        return bool(self.score(k, None) + rise / 2 > clearly)
 
     def chosen(self, numbers: list[int]) -> tuple[int, str | None]:
         """Return the fit with the best score whose classes are needed.
