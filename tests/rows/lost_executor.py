@@ -31,7 +31,7 @@ OPTIONS = {
 
 def executors():
     """Return the processes of the executors."""
-    lines = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout
+    lines = subprocess.run(["ps", "-ww", "-eo", "pid,args"], capture_output=True, text=True).stdout
     mine = os.environ["SPARK_HOME"]
     return [
         int(line.split()[0])

@@ -118,7 +118,7 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     prior = found.free(prior_precision(likelihood, parameters))
     mu, vectors = eigh(found.free(H), prior)
     mu = np.maximum(mu, 1.0)
-    root = found.whole(vectors / np.sqrt(mu))
+    root = found.whole(_triangular(vectors / np.sqrt(mu)))
     value = ascent.value + missing * float(parameters.log_weights.sum() + k * np.log(k))
     value += 0.5 * float(np.square(root.T @ slope).sum())
     of_weights = log_normaliser(k)
@@ -128,6 +128,16 @@ def laplace(likelihood: Likelihood, ascent: Ascent, found: Information) -> Lapla
     log_evidence = value - 0.5 * float(np.log(mu).sum()) + float(of_weights)
     log_evidence += _of_spread(likelihood, parameters, root)
     return Laplace(root, log_evidence, _n_determined(likelihood, parameters, found, root))
+
+
+def _triangular(root: Matrix) -> Matrix:
+    """Return the lower triangular L with L L' = R R' and a positive diagonal.
+
+    It is unique, so that draws of parameters do not depend on the signs of eigenvectors, which are
+    a matter of rounding.
+    """
+    L = np.linalg.qr(root.T, mode="r").T
+    return np.asarray(L * np.where(np.diagonal(L) < 0, -1.0, 1.0))
 
 
 def log_normaliser(k: int) -> float:
