@@ -136,7 +136,7 @@ def _triangular(root: Matrix) -> Matrix:
     It is unique, so that draws of parameters do not depend on the signs of eigenvectors, which are
     a matter of rounding.
     """
-    L = np.linalg.qr(root.T, mode="r").T
+    L = np.asarray(np.linalg.qr(root.T, mode="r")).T
     return np.asarray(L * np.where(np.diagonal(L) < 0, -1.0, 1.0))
 
 
