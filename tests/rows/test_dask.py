@@ -153,7 +153,8 @@ def test_wide_and_sparse_chunks(kind, wide, rows):
             pytest.skip("Dask joins chunks of types that it knows")
         there = there.map_blocks(Foreign, dtype=X.dtype, meta=np.empty((0, 0)))
     elif kind != "dense":
-        there = there.map_blocks(getattr(sparse, f"{kind}_array"))
+        of_scipy = "matrix" if wide else "array"  # Dask 2024.8 cannot join sparse arrays
+        there = there.map_blocks(getattr(sparse, f"{kind}_{of_scipy}"))
     columns = lazy(y, tuple(chunks[0])), lazy(groups, (1000, 3000))
     if kind == "frame":
         columns = columns[0], lazy(groups, tuple(chunks[0]))
