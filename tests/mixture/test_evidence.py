@@ -13,6 +13,7 @@ from spectralmirror.mixture.coordinates import Coordinates
 from spectralmirror.mixture.evidence import (
     CONCENTRATION,
     LEAST_L2,
+    _triangular,
     choose_l2,
     initial_l2,
     laplace,
@@ -181,3 +182,12 @@ def test_the_penalty_does_not_depend_on_units_order_and_signs(groups):
     assert again.log_evidence_ == pytest.approx(first.log_evidence_, abs=1e-5)
     turned = fitted(X, -y, groups=groups)
     assert turned.l2_ == first.l2_
+
+
+def test_a_root_does_not_depend_on_the_signs_and_order_of_eigenvectors():
+    rng = np.random.default_rng(0)
+    R = rng.standard_normal((5, 5))
+    other = R[:, rng.permutation(5)] * [1, -1, -1, 1, -1]
+    L = _triangular(R)
+    np.testing.assert_allclose(_triangular(other), L, atol=1e-12)
+    np.testing.assert_allclose(L, np.linalg.cholesky(R @ R.T), atol=1e-12)
